@@ -1,0 +1,57 @@
+# `make demo` and `make test` need Python 3.11 or later with pip, and nothing else: each sets up .venv by itself, once.
+
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+BIN := .venv/bin
+# pip of the Python outside: a Python without ensurepip (Debian's) makes an environment without pip.
+PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format bench-training train-shipped clean
+
+help:
+	@echo "make demo            set up, re-check the certificate, watch the network add"
+	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
+	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
+	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
+	@echo "make train-shipped   train the shipped adder again from its seed, into runs/"
+	@echo "make format          format and mend what can be mended"
+	@echo "make clean           remove the environment and caches"
+
+demo: .venv/.installed
+	@$(BIN)/alga demo
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-slow: .venv/.installed-dev
+	$(BIN)/pytest -m slow
+
+lint: .venv/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-training: .venv/.installed
+	$(BIN)/python benchmarks/training.py
+
+train-shipped: .venv/.installed
+	$(BIN)/alga train --recipe release --out runs/addition
+
+.venv/.installed: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }
+	@echo "Setting up .venv (once) …"
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || $(PYTHON) -m venv --clear --without-pip .venv
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

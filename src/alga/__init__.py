@@ -1,0 +1,37 @@
+"""ALGA: a tiny Transformer that adds numbers of any length, one column at a time, certified on every step there is.
+
+    >>> import alga
+    >>> alga.load().add("65785", "8765")
+    '74550'
+
+Method: A. G. Patriota, "Arbitrary-Length Generalization for Addition in a Tiny Transformer", arXiv 2406.00075.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from alga.errors import AlgaError
+
+if TYPE_CHECKING:
+    from alga.calculator import Answer, Calculator, Trace, load
+    from alga.certificate import Certificate
+
+__all__ = ["AlgaError", "Answer", "Calculator", "Certificate", "Trace", "load"]
+__version__ = "0.1.0"
+
+_HOME = {
+    "Answer": "alga.calculator",
+    "Calculator": "alga.calculator",
+    "Certificate": "alga.certificate",
+    "Trace": "alga.calculator",
+    "load": "alga.calculator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: torch takes over a second, and help or an error message should not wait for it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'alga' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,40 @@
+"""The model card: a run in words, as `README.md` in its folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alga.certificate import Certificate
+from alga.tasks import Task
+
+
+def card(task: Task, parameters: int, training: dict[str, Any], certificate: Certificate | None) -> str:
+    """Return the model card as Markdown: what it does, how far that is certified, how it was trained."""
+    lines = [
+        f"# {task.name}: a Transformer of {parameters:,} parameters",
+        "",
+        f"It computes {task.summary}, one column at a time, reading its own previous output. The loop over the columns",
+        "is given to it; what it has learned is the step. Method: A. G. Patriota, arXiv 2406.00075.",
+        "",
+        "## Certificate",
+        "",
+        *_certificate(certificate),
+    ]
+    if training:
+        lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
+        rows = {key: value for key, value in training.items() if key != "recipe"} | training["recipe"]
+        lines += [f"| {key.replace('_', ' ')} | {value} |" for key, value in rows.items() if key != "task"]
+    return "\n".join([*lines, ""])
+
+
+def _certificate(certificate: Certificate | None) -> list[str]:
+    if certificate is None:
+        return ["None: this network has not been found right on its whole domain."]
+    return [
+        f"It is {certificate.statement}.",
+        "",
+        f"Each prompt was decoded alone and in one batch, in {certificate.dtype}.",
+        f"SHA-256 of the weights: `{certificate.sha256}`",
+        "",
+        "Check it again: `alga certify` with this folder's path.",
+    ]

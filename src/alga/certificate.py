@@ -1,0 +1,125 @@
+"""Table against task -> Certificate: the record that the network is right on its whole domain.
+
+Every step of every problem of any length is one prompt of the domain, and greedy decoding is a function of the prompt.
+So if every prompt is answered as the task answers it, then by induction over the columns every problem is, whatever
+its length. The words: *proven* (a rigorous bound, with its assumptions), *checked* (every prompt, on this machine),
+*sampled* (some).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from alga.errors import AlgaError
+from alga.progress import Watch, unwatched
+from alga.table import Table, extract
+from alga.tasks import Task
+
+if TYPE_CHECKING:
+    from alga.decoding import Decode
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A prompt that the network gets wrong: what the task says and the text that the network wrote."""
+
+    prompt: str
+    expected: str
+    produced: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What was checked, on which weights, and how it ended."""
+
+    certified: bool
+    task: str
+    strength: str
+    prompts: int
+    failures: tuple[Failure, ...]
+    least_margin: float
+    least_margin_prompt: str
+    parameters: int
+    sha256: str  # of the weight file
+    table_sha256: str
+    dtype: str
+    batch_sizes: tuple[int, ...]
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def statement(self) -> str:
+        """The certificate in one sentence."""
+        right = self.prompts - len(self.failures)
+        if not self.certified:
+            return f"not certified: {right:,} of {self.prompts:,} prompts right"
+        return (
+            f"certified for {self.task} of any length ({self.strength}: every one of the {self.prompts:,} prompts, "
+            f"on this machine); least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, in a stable order."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(self.as_dict(), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read a certificate; whether it belongs to given weights is for `runs` to say."""
+        try:
+            content = json.loads(text)
+            content["failures"] = tuple(Failure(**failure) for failure in content["failures"])
+            content["batch_sizes"] = tuple(content["batch_sizes"])
+            return cls(**content)
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise AlgaError(f"expected a certificate as JSON, got something else ({problem})") from None
+
+
+def certify(
+    task: Task,
+    decode: Decode,
+    *,
+    sha256: str,
+    parameters: int,
+    dtype: str,
+    watch: Watch = unwatched,
+) -> tuple[Certificate, Table]:
+    """Check every prompt of the domain, in one full batch and alone; return the certificate and the table.
+
+    `watch` is told how many of the prompts have been checked alone.
+    """
+    table, decoded = extract(task, decode)
+    failures: list[Failure] = []
+    least, where = float("inf"), ""
+    for done, (prompt, instance) in enumerate(task.domain.items(), start=1):
+        for step in (decoded[prompt], *decode([prompt])):
+            # A margin of zero is a tie that another machine may break the other way. NaN fails here too.
+            right = step.output == instance.output and step.margin > 0
+            if not right and not (failures and failures[-1].prompt == prompt):
+                failures.append(Failure(prompt, instance.output, step.text))
+            if not step.margin >= least:
+                least, where = step.margin, prompt
+        watch(done, len(task.domain))
+    certificate = Certificate(
+        certified=not failures,
+        task=task.name,
+        strength="checked",
+        prompts=len(task.domain),
+        failures=tuple(failures),
+        least_margin=least,
+        least_margin_prompt=where,
+        parameters=parameters,
+        sha256=sha256,
+        table_sha256=table.sha256,
+        dtype=dtype,
+        batch_sizes=(1, len(task.domain)),
+        versions={"python": platform.python_version()}
+        | {package: metadata.version(package) for package in ("alga", "torch", "safetensors")},
+    )
+    return certificate, table

@@ -1,0 +1,59 @@
+"""The checkpoint: everything the next training step depends on, in one safetensors file that is replaced whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alga import runs
+from alga.errors import AlgaError
+from alga.model import Transformer
+
+
+@dataclass
+class Checkpoint:
+    """Weights and optimiser are restored into the given objects; random states and counters are handed back."""
+
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    random: dict[str, Tensor]
+    counters: dict[str, Any]
+
+    def save(self, path: Path) -> None:
+        """Write the checkpoint atomically."""
+        tensors = {f"model.{name}": tensor.cpu() for name, tensor in self.model.state_dict().items()}
+        for index, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
+        tensors |= {f"random.{name}": state for name, state in self.random.items()}
+        runs.write(path, safetensors.torch.save(tensors, {"counters": json.dumps(self.counters)}))
+
+    def load(self, path: Path) -> None:
+        """Read a checkpoint of a training with the same configuration; refuse what is damaged."""
+        try:
+            with safetensors.safe_open(path, framework="pt") as file:
+                counters = json.loads(file.metadata()["counters"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, not a dict
+            self._restore(counters, tensors)
+        except (SafetensorError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+            raise AlgaError(f"{path} is damaged: {problem}") from None
+
+    def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in parts["optimizer"].items():
+            index, _, slot = name.partition(".")
+            slots.setdefault(int(index), {})[slot] = tensor
+        self.model.load_state_dict(parts["model"])
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        self.random = {name: parts["random"][name] for name in self.random}
+        self.counters = {name: counters[name] for name in self.counters}

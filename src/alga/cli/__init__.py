@@ -1,0 +1,70 @@
+"""The command line: arguments, messages, exit codes; one file per verb, no arithmetic.
+
+Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stderr; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+import alga
+from alga.cli import add, certify, demo, train
+from alga.errors import AlgaError
+
+app = typer.Typer(
+    name="alga",
+    help="A tiny Transformer that adds numbers of any length, certified on every step there is.",
+    epilog="Example: alga add 65785 8765",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(context_settings={"ignore_unknown_options": True})(add.add)
+app.command()(train.train)
+app.command()(certify.certify)
+app.command()(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"alga {alga.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line: the one place where errors become a line on stderr and an exit code."""
+    try:
+        code = app(standalone_mode=False) or 0
+    except AlgaError as problem:
+        code = _say(str(problem))
+    except TyperException as problem:
+        context = getattr(problem, "ctx", None)
+        code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    except OSError as problem:
+        code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
+    except MemoryError:
+        code = _say("not enough memory")
+    sys.exit(code)
+
+
+def _say(message: str) -> int:
+    line = " ".join(message.split())
+    typer.echo(f"alga: {line}", err=True)
+    return 2

@@ -1,0 +1,146 @@
+"""`alga add`: numbers in, their sum out, by the network."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+
+import typer
+
+from alga.cli.screen import AsJson, Model, Out, as_json, deliver, progress
+from alga.errors import AlgaError
+
+if TYPE_CHECKING:
+    from alga.calculator import Answer, Calculator
+
+TOGETHER: Final = 1024  # problems of a pairs file that are solved side by side
+
+
+def add(
+    numbers: Annotated[
+        list[str] | None,
+        typer.Argument(help="Two or more numbers: digits, @FILE, or a lone - for standard input.", show_default=False),
+    ] = None,
+    pairs: Annotated[
+        str | None, typer.Option(help='Read problems from this file (- for standard input), one "A B" or "A+B" a line.')
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")] = False,
+    engine: Annotated[str, typer.Option(help="How steps are chained: sequential.")] = "sequential",
+    model: Model = "addition",
+    json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Add numbers of any length, column by column, by the network.
+
+    Example: alga add 65785 8765 --trace
+    """
+    operands = numbers or []
+    for operand in operands:
+        if operand.startswith("--"):
+            raise AlgaError(f"no such option: {operand} (see alga add --help)")
+    if pairs is not None and (operands or trace):
+        raise AlgaError("--pairs goes with neither numbers nor --trace")
+    if pairs is None and len(operands) < 2:
+        raise AlgaError(f"expected at least two numbers to add, got {len(operands)} (see alga add --help)")
+    if operands.count("-") > 1:
+        raise AlgaError("standard input (-) can be read once only")
+    if out is not None and not out.parent.is_dir():
+        raise AlgaError(f"{out.parent} is not a folder: cannot write {out} there")
+    if out is not None and out.is_dir():
+        raise AlgaError(f"expected a file to write to, got the folder {out}")
+    operands = [_operand(operand) for operand in operands]
+
+    from alga import engines
+    from alga.calculator import load
+
+    engines.find(engine)
+    calculator = load(model)
+    if calculator.task.verb != "add":
+        raise AlgaError(f"the model {model} does not add: it computes {calculator.task.summary}")
+    if not calculator.certified:
+        typer.echo(f"alga: warning: the model {model} has no certificate; its answers may be wrong", err=True)
+    if pairs is None:
+        raise typer.Exit(_one(calculator, operands, engine, trace=trace, json=json, out=out))
+    raise typer.Exit(_many(calculator, pairs, engine, json=json, out=out))
+
+
+def _one(calculator: Calculator, operands: list[str], engine: str, *, trace: bool, json: bool, out: Path | None) -> int:
+    from alga.calculator import Trace
+
+    with progress("adding") as watch:
+        (result,) = calculator.solve_many([operands], engine=engine, keep_steps=trace, watch=watch)
+    kept = Trace(calculator.task, result)
+    if json:
+        content = result.as_dict()
+        if trace:
+            content["trace"] = [
+                {"prompt": step.prompt, "output": step.text, "margin": step.margin} for step in kept.steps
+            ]
+        deliver(as_json(content), out)
+    elif trace:
+        deliver(str(kept), out)
+    elif result.answer is not None:
+        deliver(result.answer, out)
+    return _told(result)
+
+
+def _many(calculator: Calculator, pairs: str, engine: str, *, json: bool, out: Path | None) -> int:
+    code, lines = 0, []
+    for problems in _problems(pairs, calculator.task.sign):
+        for result in calculator.solve_many(problems, engine=engine):
+            code = max(code, _told(result))
+            line = as_json(result.as_dict()) if json else result.answer or "failed"
+            if out is None:
+                typer.echo(line)
+            else:
+                lines.append(line)
+    if out is not None:
+        deliver("\n".join(lines), out)
+    return code
+
+
+def _told(result: Answer) -> int:
+    if result.failure:
+        typer.echo(f"alga: {result.failure}", err=True)
+    return 1 if result.failure else 0
+
+
+def _operand(text: str) -> str:
+    if text == "-":
+        return _number_in(sys.stdin, "standard input")
+    if text.startswith("@"):
+        with _opened(text[1:]) as file:
+            return _number_in(file, text[1:])
+    return text
+
+
+def _number_in(file: TextIO, name: str) -> str:
+    try:
+        return file.read().strip("\r\n")
+    except UnicodeDecodeError:
+        raise AlgaError(f"{name} holds something other than text") from None
+
+
+def _problems(pairs: str, sign: str) -> Iterator[list[tuple[str, ...]]]:
+    """Yield the problems of a pairs file, some at a time."""
+    with sys.stdin if pairs == "-" else _opened(pairs) as file:
+        numbered = enumerate(file, start=1)
+        try:
+            while chunk := list(islice(numbered, TOGETHER)):
+                yield [_problem(line, number, sign) for number, line in chunk]
+        except UnicodeDecodeError:
+            raise AlgaError(f"{pairs} holds something other than text") from None
+
+
+def _problem(line: str, number: int, sign: str) -> tuple[str, ...]:
+    operands = tuple(line.replace(sign, " ").split())
+    if len(operands) != 2:
+        raise AlgaError(f'line {number}: expected two numbers, "A B" or "A{sign}B", got {len(operands)}')
+    return operands
+
+
+def _opened(path: str) -> Any:
+    return Path(path).open(encoding="utf-8")

@@ -1,0 +1,72 @@
+"""`alga demo`: the whole claim in half a minute, nothing taken on trust."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Final
+
+import typer
+
+from alga.cli.screen import progress
+
+# The two sums that the author's test script shows.
+PUBLISHED: Final = (
+    (
+        "89675627969177656514819490691831725109908874980671",
+        "32029996942446258125998499183326035828805968783222",
+        "121705624911623914640817989875157760938714843763893",
+    ),
+    (
+        "8967562796917765651481949069183172510990887498067132029996942446258125998499183326035828805968783222",
+        "5905754374160803754361006754299754810645452277514852730076956303947441956535852107660028556910352668",
+        "14873317171078569405842955823482927321636339775581984760073898750205567955035035433695857362879135890",
+    ),
+)
+
+
+def demo() -> None:
+    """Re-check the shipped adder on every step there is, then watch it add.
+
+    Example: alga demo
+    """
+    from alga.calculator import load
+
+    began = time.monotonic()
+    adder = load()
+    task, parameters = adder.task, adder.run.model.parameter_count
+    typer.echo(f"1. The certificate, checked again now: every step that {task.name} can ever ask for.")
+    with progress("checking every prompt") as watch:
+        certificate = adder.certify(watch)
+    right = certificate.prompts - len(certificate.failures)
+    typer.echo(f"   {right:,} / {certificate.prompts:,} prompts right, least margin {certificate.least_margin:.2f}\n")
+
+    typer.echo("2. The example of the paper, step by step.")
+    typer.echo(f"{adder.trace('65785', '8765')}\n")
+
+    typer.echo("3. The two sums that the paper's author published.")
+    verdicts = [certificate.certified]
+    for x, y, published in PUBLISHED:
+        answer = adder.add(x, y)
+        verdicts.append(answer == published)
+        typer.echo(f"   {len(x)} digits: {_verdict(verdicts[-1])}\n     x = {x}\n     y = {y}\n   sum = {answer}")
+
+    digits = 1000
+    typer.echo(f"\n4. A random sum of {digits:,} digits; the network was trained on single columns.")
+    rng = random.Random()
+    x, y = (str(rng.randint(1, 9)) + "".join(rng.choices("0123456789", k=digits - 1)) for _ in range(2))
+    with progress("adding") as watch:
+        (result,) = adder.solve_many([(x, y)], watch=watch)
+    verdicts.append(result.answer == task.answer(x, y))
+    steps = result.as_dict()["steps"]
+    typer.echo(
+        f"   {_verdict(verdicts[-1])} against exact arithmetic, in {steps:,} steps: {(result.answer or '')[:24]}…\n"
+    )
+
+    typer.echo(f"A Transformer of {parameters:,} parameters, {certificate.statement}.")
+    typer.echo(f"It has learned the step; the loop that feeds it columns is given. ({time.monotonic() - began:.0f} s)")
+    raise typer.Exit(0 if all(verdicts) else 1)
+
+
+def _verdict(right: bool) -> str:
+    return "right" if right else "WRONG"

@@ -1,0 +1,73 @@
+"""What the verbs share: progress on stderr, results on stdout or in a file."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol
+
+import typer
+
+Model = Annotated[str, typer.Option("--model", help="A shipped network's name or a run folder.", show_default=True)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
+
+PLAIN_SECONDS: Final = 10.0  # between two lines of progress where stderr is no terminal
+
+
+class Watch(Protocol):
+    """Is told how far the work is, and what else is worth seeing."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Watch]:
+    """Show a bar with the time left on stderr; where that is no terminal, a plain line every ten seconds."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _plain(what)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[note]}"), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None, note="")
+
+        def watch(done: int, total: int, note: str = "") -> None:
+            bar.update(task, completed=done, total=total, note=note)
+
+        yield watch
+
+
+def _plain(what: str) -> Watch:
+    began = last = time.monotonic()
+
+    def watch(done: int, total: int, note: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= PLAIN_SECONDS:
+            last = now
+            left = (now - began) / done * (total - done) if done else 0.0
+            typer.echo(f"{what}: {done:,} of {total:,}, about {left:.0f} s left {note}".rstrip(), err=True)
+
+    return watch
+
+
+def as_json(content: dict[str, Any]) -> str:
+    """Return one JSON document for programs."""
+    return json.dumps(content, ensure_ascii=False)
+
+
+def deliver(text: str, out: Path | None) -> None:
+    """Print a result, or write it whole to a file."""
+    if out is None:
+        typer.echo(text)
+        return
+    from alga.runs import write
+
+    write(out, f"{text}\n".encode())

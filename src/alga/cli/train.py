@@ -1,0 +1,100 @@
+"""`alga train`: from nothing to a certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from alga.cli.screen import AsJson, as_json, progress
+from alga.errors import AlgaError
+
+
+def train(
+    task: Annotated[str | None, typer.Option(help="What to learn; by default what the recipe is for.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="fast, release or paper.", show_default="fast")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides weights and batches.", show_default="0")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder to make.", show_default="runs/TASK-RECIPE-SEED")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", show_default="2")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="auto")] = None,
+    steps: Annotated[int | None, typer.Option(help="Give up after this many steps.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Train a network until it is certified; exit with 1 if it was not. Ctrl-C leaves a run that --resume continues.
+
+    Example: alga train --recipe fast --seed 1 --out runs/mine
+    """
+    if resume is not None:
+        given = {"task": task, "recipe": recipe, "seed": seed, "out": out, "threads": threads, "device": device}
+        if clash := [f"--{name}" for name, value in given.items() if value is not None]:
+            raise AlgaError(f"--resume takes everything from the run itself, got {', '.join(clash)} too")
+    from alga import recipes
+    from alga.training import THREADS, Training
+
+    if resume is not None:
+        training = Training.resume(resume, steps=steps)
+    else:
+        chosen = recipes.find(recipe or "fast")
+        chosen = dataclasses.replace(chosen, task=task or chosen.task, steps=chosen.steps if steps is None else steps)
+        folder = out or Path("runs") / f"{chosen.task}-{chosen.name}-{seed or 0}"
+        training = Training.start(
+            folder, chosen, seed=seed or 0, threads=THREADS if threads is None else threads, device=device or "auto"
+        )
+    latest = None
+    with _interruptible() as interrupted, progress("training") as watch:
+        for latest in training.run(should_stop=lambda: bool(interrupted)):
+            note = f"loss {latest.loss:.4f}, {latest.wrong:,} wrong, margin {latest.least_margin:.2f}"
+            watch(latest.step, training.recipe.steps, note)
+    if interrupted and training.certificate is None:
+        typer.echo(f"stopped at step {training.step:,}; go on with: alga train --resume {training.folder}", err=True)
+        raise typer.Exit(130)
+    certificate = training.certificate
+    if json:
+        typer.echo(
+            as_json(
+                {
+                    "run": str(training.folder),
+                    "task": training.config.task.name,
+                    "recipe": training.recipe.name,
+                    "seed": training.config.training["seed"],
+                    "steps": training.step,
+                    "seconds": round(training.seconds, 3),
+                    "certified": certificate is not None,
+                    "least_margin": certificate.least_margin if certificate else None,
+                }
+            )
+        )
+    else:
+        typer.echo(f"{training.folder}: {training.step:,} steps, {training.seconds:.1f} s")
+        if certificate is None:
+            wrong = f"{latest.wrong:,} prompts are still wrong" if latest else "no check was made"
+            typer.echo(f"not certified: {wrong}; more steps: alga train --resume {training.folder} --steps N")
+        else:
+            typer.echo(certificate.statement)
+    raise typer.Exit(0 if certificate else 1)
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """Collect the first Ctrl-C, so that the step under way is finished; raise the second."""
+    caught: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(number)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield caught
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,118 @@
+"""Named, complete training configurations: functions that return a Recipe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from alga.errors import AlgaError
+from alga.sampling import CONTEXTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Everything that decides a training but the seed and the machine.
+
+    The learning rate rises linearly over `warmup_steps`, falls along a half cosine over `decay_steps` to
+    `final_rate`, and stays there; without either it is constant. Training ends when the network is right on its whole
+    domain with at least `margin`, or after `steps`, whichever comes first.
+    """
+
+    name: str
+    task: str
+    batch_size: int
+    learning_rate: float
+    steps: int
+    check_every: int
+    margin: float
+    second_type_share: float
+    contexts: str
+    warmup_steps: int = 0
+    decay_steps: int = 0
+    final_rate: float = 0.0
+    weight_decay: float = 0.01
+    beta2: float = 0.999
+    width: int = 64
+    heads: int = 2
+    layers: int = 2
+    hidden: int = 256
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "steps", "check_every"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise AlgaError(f"recipe setting {name} must be a whole number from 1 on, got {value!r}")
+        if self.contexts not in CONTEXTS:
+            raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
+        if not 0 <= self.second_type_share <= 1:
+            raise AlgaError(f"recipe setting second_type_share must lie in 0 to 1, got {self.second_type_share!r}")
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of the given step, counted from 1.
+
+        >>> paper().rate(1) == paper().rate(4000) == 5e-4
+        True
+        """
+        if step <= self.warmup_steps:
+            return self.learning_rate * step / self.warmup_steps
+        if not self.decay_steps:
+            return self.learning_rate
+        done = min(1.0, (step - self.warmup_steps) / self.decay_steps)
+        return self.final_rate + (self.learning_rate - self.final_rate) * (1 + math.cos(math.pi * done)) / 2
+
+
+def paper() -> Recipe:
+    """The paper's settings, unchanged; 40,000 iterations are the 20 epochs of the author's code."""
+    return Recipe(
+        name="paper",
+        task="addition-padded",
+        batch_size=512,
+        learning_rate=5e-4,
+        weight_decay=0.01,
+        dropout=0.2,
+        second_type_share=0.5,
+        contexts="paper",
+        steps=40_000,
+        check_every=100,
+        margin=0.0,
+    )
+
+
+def fast() -> Recipe:
+    """The same network in seconds: no dropout, a high rate that falls, small batches, the whole domain sampled."""
+    return Recipe(
+        name="fast",
+        task="addition",
+        batch_size=128,
+        learning_rate=4e-3,
+        warmup_steps=50,
+        decay_steps=800,
+        final_rate=1e-4,
+        weight_decay=0.01,
+        second_type_share=0.9,
+        contexts="domain",
+        steps=4_000,
+        check_every=25,
+        margin=5.0,
+    )
+
+
+_RECIPES: dict[str, Callable[[], Recipe]] = {"paper": paper, "fast": fast}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all recipes."""
+    return tuple(_RECIPES)
+
+
+def find(name: str) -> Recipe:
+    """Return the recipe of that name.
+
+    >>> find("paper").dropout
+    0.2
+    """
+    if name not in _RECIPES:
+        raise AlgaError(f"unknown recipe {name!r}; there are {', '.join(_RECIPES)}")
+    return _RECIPES[name]()

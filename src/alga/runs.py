@@ -1,0 +1,259 @@
+"""A run: a folder with everything a training leaves behind. Read with suspicion, written atomically.
+
+config.json        task, vocabulary, model, recipe, seed, threads
+model.safetensors  the weights; `sha256sum` of this file is the hash that certificates name
+table.json         what the network answers to every prompt
+certificate.json   the record that these answers are right
+metrics.jsonl      a line per check during training
+README.md          the model card
+checkpoint.safetensors   only while training is unfinished: see training.py
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alga import tasks
+from alga.card import card
+from alga.certificate import Certificate, certify
+from alga.decoding import Decoder
+from alga.errors import AlgaError
+from alga.model import ModelConfig, Transformer
+from alga.progress import Watch, unwatched
+from alga.table import Table
+from alga.tasks import Task
+from alga.tokens import Tokens
+
+SHIPPED: Final = Path(__file__).parent / "models"
+CHECKPOINT: Final = "checkpoint.safetensors"
+FORMAT: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What config.json says: which task in which tokens, which network, and how it is trained where that is known."""
+
+    task: Task
+    model: ModelConfig
+    training: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The task's tokens."""
+        return Tokens.of(self.task)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A network with its configuration, and its certificate where it has one."""
+
+    name: str
+    config: Config
+    model: Transformer
+    certificate: Certificate | None = None
+    table: Table | None = None
+
+    @property
+    def certified(self) -> bool:
+        """Whether there is a certificate, and for the weights as they are now."""
+        certificate = self.certificate
+        return certificate is not None and certificate.certified and certificate.sha256 == sha256_of(self.model)
+
+    def judged(self, watch: Watch = unwatched) -> Run:
+        """Return the run with a new certificate and table: every prompt checked now, whatever it came with."""
+        certificate, table = certify(
+            self.config.task,
+            Decoder(self.model, self.config.tokens),
+            sha256=sha256_of(self.model),
+            parameters=self.model.parameter_count,
+            dtype="float32",
+            watch=watch,
+        )
+        return dataclasses.replace(self, certificate=certificate, table=table)
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the networks that come with the package."""
+    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
+
+
+def locate(model: str | os.PathLike[str]) -> Path:
+    """Return the folder of a shipped network's name or of a path."""
+    if model in shipped():
+        return SHIPPED / model
+    path = Path(model)
+    if not path.exists():
+        raise AlgaError(f"no model {str(model)!r}: neither a run folder nor shipped ({', '.join(shipped())})")
+    if not path.is_dir():
+        raise AlgaError(f"expected a run folder, got the file {path}")
+    if not (path / "config.json").is_file():
+        raise AlgaError(f"{path} is not a run: it has no config.json")
+    return path
+
+
+def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run:
+    """Load a run; refuse what is damaged or does not fit together.
+
+    With `read_certificate=False` a certificate beside the weights is left unread: for judging the weights anew.
+    """
+    folder = locate(model)
+    config = load_config(folder)
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        unfinished = f"; its training goes on with: alga train --resume {folder}"
+        raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
+    data = path.read_bytes()
+    network = Transformer(config.model)
+    network.load_state_dict(_weights(path, data, config.model))
+    run = Run(name=os.fspath(model), config=config, model=network.eval())
+    if not read_certificate or not (folder / "certificate.json").exists():
+        return run
+    certificate, table = _certificate_and_table(folder, config, hashlib.sha256(data).hexdigest())
+    return dataclasses.replace(run, certificate=certificate, table=table)
+
+
+def save(folder: Path, run: Run) -> None:
+    """Write a run so that at every moment the folder holds a certificate only for the weights that are there."""
+    if not run.certified:
+        run = dataclasses.replace(run, certificate=None, table=None)
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in ("certificate.json", "table.json"):
+        (folder / stale).unlink(missing_ok=True)
+    save_config(folder, run.config)
+    write(folder / "model.safetensors", serialise(run.model))
+    text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
+    write(folder / "README.md", text.encode())
+    if run.table is not None:
+        write(folder / "table.json", run.table.to_json().encode())
+    if run.certificate is not None:
+        write(folder / "certificate.json", run.certificate.to_json().encode())
+
+
+def claim(folder: Path) -> None:
+    """Make a folder for a new run; refuse one that holds anything."""
+    if folder.exists() and not folder.is_dir():
+        raise AlgaError(f"expected a folder to write to, got the file {folder}")
+    if folder.is_dir() and any(folder.iterdir()):
+        what = "a run" if (folder / "config.json").exists() else "other files"
+        raise AlgaError(f"{folder} already holds {what}; choose another folder, nothing was overwritten")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def serialise(model: Transformer) -> bytes:
+    """Return the weights as the bytes of a safetensors file."""
+    return safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()})
+
+
+def sha256_of(model: Transformer) -> str:
+    """Return the hash of the weights as they would be written."""
+    return hashlib.sha256(serialise(model)).hexdigest()
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def save_config(folder: Path, config: Config) -> None:
+    """Write config.json; the vocabulary and lengths are stored so that a changed task cannot go unnoticed."""
+    content = {
+        "format": FORMAT,
+        "task": config.task.name,
+        "vocabulary": config.tokens.vocabulary,
+        "model": dataclasses.asdict(config.model),
+        "training": config.training,
+    }
+    write(folder / "config.json", (json.dumps(content, indent=2) + "\n").encode())
+
+
+def load_config(folder: Path) -> Config:
+    """Read config.json; refuse one that does not describe a network for its task."""
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_bytes())
+        if content["format"] != FORMAT:
+            raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
+        task = tasks.find(content["task"])
+        config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))
+        stated = (tuple(content["vocabulary"]), config.model.input_length, config.model.output_length)
+    except AlgaError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as problem:
+        raise AlgaError(f"{path} is no configuration of a run ({type(problem).__name__}: {problem})") from None
+    tokens = config.tokens
+    if stated != (tokens.vocabulary, tokens.input_length, tokens.output_length) or config.model.vocabulary != len(
+        tokens.vocabulary
+    ):
+        raise AlgaError(f"{path} has other tokens or lengths than the task {task.name}")
+    return config
+
+
+def _weights(path: Path, data: bytes, config: ModelConfig) -> dict[str, Tensor]:
+    try:
+        weights = safetensors.torch.load(data)
+    except (SafetensorError, ValueError, KeyError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    with torch.device("meta"):  # shapes without memory, whatever the configuration claims
+        expected = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
+    if weights.keys() != expected.keys():
+        name = min(weights.keys() ^ expected.keys())
+        raise AlgaError(f"{path} does not match config.json: {name} is {'missing' if name in expected else 'extra'}")
+    for name, tensor in weights.items():
+        if tensor.shape != expected[name]:
+            shapes = f"{list(tensor.shape)}, expected {list(expected[name])}"
+            raise AlgaError(f"{path} does not match config.json: {name} has the shape {shapes}")
+        if tensor.dtype != torch.float32:
+            raise AlgaError(f"{path}: {name} holds {tensor.dtype}, expected torch.float32")
+        if not bool(tensor.isfinite().all()):
+            raise AlgaError(f"{path}: {name} holds a number that is not finite")
+    return weights
+
+
+def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[Certificate, Table]:
+    path = folder / "certificate.json"
+    try:
+        certificate = Certificate.from_json(path.read_text(errors="replace"))
+        path = folder / "table.json"
+        table = Table.from_json(path.read_text(errors="replace"))
+    except FileNotFoundError:
+        raise AlgaError(f"{folder} has a certificate but no table.json") from None
+    except AlgaError as problem:
+        raise AlgaError(f"{path}: {problem}") from None
+    task = config.task
+    if certificate.sha256 != sha256:
+        stated = f"{str(certificate.sha256)[:12]}…"
+        raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({sha256[:12]}…)")
+    if certificate.task != task.name or certificate.prompts != len(task.domain):
+        raise AlgaError(f"{folder}: the certificate is not for the {len(task.domain):,} prompts of {task.name}")
+    if certificate.table_sha256 != table.sha256:
+        raise AlgaError(f"{folder}: the certificate is for another table.json")
+    return certificate, table
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,66 @@
+"""A task's instances -> training batches: first type and second type, in a settable share.
+
+The paper draws a second-type context as the output of a first-type step. For addition that is the sum of two digits,
+so 19, which arises only as 9 + 9 + 1, is never shown. Drawing from the whole reachable domain closes that gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from alga.tasks import Task
+from alga.tokens import START, Tokens
+
+CONTEXTS: Final = ("paper", "domain")
+
+
+@dataclass(frozen=True)
+class Batch:
+    r"""Token ids: what the network reads (prompt, `\n`, output but its last token) and what it should write."""
+
+    ids_BL: Tensor
+    targets_BO: Tensor
+
+
+class Sampler:
+    """Draws batches of a task's instances with an explicit generator."""
+
+    def __init__(
+        self, task: Task, tokens: Tokens, *, contexts: str, second_type_share: float, device: torch.device
+    ) -> None:
+        self._share, self._device = second_type_share, device
+        instances = list(task.domain.values())
+        targets_NO = torch.tensor(tokens.outputs(instance.output for instance in instances))
+        start_N1 = torch.full((len(instances), 1), tokens.ids[START])
+        prompts_NI = torch.tensor(tokens.prompts(instance.prompt for instance in instances))
+        self._ids_NL = torch.cat([prompts_NI, start_N1, targets_NO[:, :-1]], dim=1).to(device)
+        self._targets_NO = targets_NO.to(device)
+        self._first = torch.tensor([i for i, instance in enumerate(instances) if instance.context is None])
+        second = [i for i, instance in enumerate(instances) if instance.context is not None]
+        self._second = torch.tensor(_as_the_paper_draws(task) if contexts == "paper" else second, dtype=torch.long)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw `size` instances, the rounded share of them of the second type."""
+        seconds = round(size * self._share) if len(self._second) else 0
+        rows = torch.cat([_pick(self._second, seconds, generator), _pick(self._first, size - seconds, generator)])
+        rows = rows.to(self._device)
+        return Batch(self._ids_NL[rows], self._targets_NO[rows])
+
+
+def _pick(pool: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    return pool[torch.randint(len(pool), (count,), generator=generator)] if count else pool[:0]
+
+
+def _as_the_paper_draws(task: Task) -> list[int]:
+    """Return the place in the domain of every pair of a first-type step and a next column."""
+    places = {prompt: i for i, prompt in enumerate(task.domain)}
+    return [
+        places[task.prompt(task.output(None, first), column)]
+        for setting in task.settings()
+        for first in task.first_columns(setting)
+        for column in task.next_columns(setting)
+    ]

@@ -1,0 +1,161 @@
+"""The Task contract: a finite-state procedure over columns, exact and in pure Python.
+
+A task says which columns there are, what one step answers, how operands become columns and outputs an answer. All
+else follows from it: the domain (every prompt that a problem of any length can reach), the vocabulary, the lengths.
+Nothing outside this folder knows which procedure it runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from alga.errors import AlgaError
+
+DOMAIN_LIMIT: Final = 5_000_000
+SEPARATOR: Final = "C"
+
+Situation = tuple[str | None, str]  # a context (none at the first column) and a column
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One step as it should be: `prompt` is what the network reads, `output` what it should write."""
+
+    context: str | None
+    column: str
+    prompt: str
+    output: str
+
+
+class Task(ABC):
+    """A procedure that walks over columns, one step each, and carries only its previous output along."""
+
+    name: str
+    summary: str  # one line for people
+    symbols: str  # every character of columns and outputs; digits above 9 are lower case, so they never meet P S C
+    arity: int = 2
+    sign: str  # between two operands, as people write them
+    verb: str | None = None  # the operation it offers to the calculator
+    folds: bool = False  # whether more than two operands may be taken two at a time
+
+    # --- what a task must say -----------------------------------------------------------------------------------------
+
+    def settings(self) -> Sequence[str]:
+        """Return what may stay constant through one problem (a multiplier, a divisor); one empty setting by default."""
+        return ("",)
+
+    @abstractmethod
+    def first_columns(self, setting: str) -> Sequence[str]:
+        """Return the columns a problem may begin with."""
+
+    @abstractmethod
+    def next_columns(self, setting: str) -> Sequence[str]:
+        """Return the columns that may follow; none where a task has first-type instances only."""
+
+    @abstractmethod
+    def output(self, context: str | None, column: str) -> str:
+        """Return the exact output of one step: digit and state together, so it is context enough for the next."""
+
+    @abstractmethod
+    def columns(self, *operands: str) -> list[str]:
+        """Return the columns of a problem in processing order; refuse operands outside the task's range."""
+
+    @abstractmethod
+    def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """Return operands that have these columns (leading zeros allowed), or None where no problem has them."""
+
+    @abstractmethod
+    def read(self, outputs: Sequence[str]) -> str:
+        """Return the answer that a problem's outputs spell."""
+
+    @abstractmethod
+    def answer(self, *operands: str) -> str:
+        """Return the same answer by independent big-number arithmetic that shares no code with `output`."""
+
+    # --- what a task may change ---------------------------------------------------------------------------------------
+
+    def view(self, context: str) -> str:
+        """Return what the prompt shows of a context; it must accept any text of symbols that a network may write."""
+        return context
+
+    def prompt(self, context: str | None, column: str) -> str:
+        """Return a situation as the network reads it: `77` at the first column, `15C77` later."""
+        return column if context is None else f"{self.view(context)}{SEPARATOR}{column}"
+
+    def expression(self, *operands: str) -> str:
+        """Return a problem as people write it."""
+        return self.sign.join(operands)
+
+    def reading(self, steps: int) -> str:
+        """Return, in words for a trace, how the answer is read off the outputs."""
+        return f"Read the answer off the {steps} outputs"
+
+    # --- what follows -------------------------------------------------------------------------------------------------
+
+    def steps(self, *operands: str) -> Iterator[Instance]:
+        """Yield the exact steps of one problem, in order."""
+        context = None
+        for column in self.columns(*operands):
+            output = self.output(context, column)
+            yield Instance(context, column, self.prompt(context, column), output)
+            context = output
+
+    @cached_property
+    def domain(self) -> dict[str, Instance]:
+        """Every prompt that any problem of any length can reach, with its instance; ambiguous tasks are refused."""
+        situations = explore(self, lambda batch: [self.output(context, column) for context, column in batch])
+        domain: dict[str, Instance] = {}
+        for (context, column), output in situations.items():
+            assert output is not None
+            instance = Instance(context, column, self.prompt(context, column), output)
+            known = domain.setdefault(instance.prompt, instance)
+            if known.output != output:
+                raise AlgaError(
+                    f"task {self.name}: the prompt {instance.prompt!r} is ambiguous: "
+                    f"{_situation(known)} gives {known.output!r}, {_situation(instance)} gives {output!r}"
+                )
+        return domain
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}>"
+
+
+def explore(
+    task: Task,
+    respond: Callable[[Sequence[Situation]], Sequence[str | None]],
+    limit: int = DOMAIN_LIMIT,
+) -> dict[Situation, str | None]:
+    """Follow every admissible column from no context on, until no new context appears.
+
+    `respond` answers a batch of situations: the task's own `output` gives the domain, a network's answers give its
+    table. An answer of None ends that path. A task with more than `limit` prompts is refused before they are listed.
+    """
+    answers: dict[Situation, str | None] = {}
+    frontier: list[tuple[str, str | None]] = [(setting, None) for setting in task.settings()]
+    seen = set(frontier)
+    while frontier:
+        choices = [
+            (setting, context, task.first_columns(setting) if context is None else task.next_columns(setting))
+            for setting, context in frontier
+        ]
+        size = len(answers) + sum(len(columns) for _, _, columns in choices)
+        if size > limit:
+            raise AlgaError(f"task {task.name} has at least {size:,} prompts; up to {limit:,} can be enumerated")
+        fresh = list(dict.fromkeys((context, column) for _, context, columns in choices for column in columns))
+        fresh = [situation for situation in fresh if situation not in answers]
+        answers.update(zip(fresh, respond(fresh), strict=True))
+        reached = {
+            (setting, answers[context, column]): None for setting, context, columns in choices for column in columns
+        }
+        frontier = [place for place in reached if place[1] is not None and place not in seen]
+        seen.update(frontier)
+    return answers
+
+
+def _situation(instance: Instance) -> str:
+    before = "no context" if instance.context is None else f"context {instance.context!r}"
+    return f"column {instance.column!r} after {before}"

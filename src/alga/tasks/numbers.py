@@ -1,0 +1,70 @@
+"""Numbers as text: digits, checked, without leading zeros; and exact decimal arithmetic for the oracles."""
+
+from __future__ import annotations
+
+import decimal
+from typing import Final
+
+from alga.errors import AlgaError
+
+DIGITS: Final = "0123456789"
+
+
+def number(text: str, digits: str = DIGITS) -> str:
+    """Return the number that `text` writes, without leading zeros.
+
+    Only the listed digits count: no sign, no space, no full-width or other Unicode digit.
+
+    >>> number("00907")
+    '907'
+    >>> number("000")
+    '0'
+    >>> number("9O7")
+    Traceback (most recent call last):
+    alga.errors.AlgaError: a number has only the digits 0-9, got 'O' at position 2
+    """
+    if not isinstance(text, str):
+        raise AlgaError(f"a number is given as text of digits, got {type(text).__name__}")
+    if not text:
+        raise AlgaError("a number needs at least one digit, got the empty text")
+    strangers = set(text) - set(digits)  # one fast pass; the slow search for the place only when there is one
+    if strangers:
+        place = min(text.index(char) for char in strangers)
+        raise AlgaError(f"a number has only the digits {_span(digits)}, got {text[place]!r} at position {place + 1}")
+    return without_zeros(text)
+
+
+def without_zeros(text: str) -> str:
+    """Drop leading zeros, whatever follows: a wrong network's answer is data and is not checked here.
+
+    >>> without_zeros("0050"), without_zeros("00")
+    ('50', '0')
+    """
+    return text.lstrip("0") or "0"
+
+
+def single_digit(text: str, digits: str = DIGITS) -> str:
+    """Return the one-digit number that `text` writes.
+
+    >>> single_digit("07")
+    '7'
+    """
+    value = number(text, digits)
+    if len(value) != 1:
+        raise AlgaError(f"expected a single digit {_span(digits)}, got a number of {len(value):,} digits")
+    return value
+
+
+def exact(*operands: str) -> decimal.Context:
+    """Return a decimal context in which one operation on `operands` is exact, and which refuses to round.
+
+    `decimal` reads and writes text in linear time; `int` is quadratic and refuses more than 4,300 digits.
+    """
+    digits = sum(map(len, operands)) + 2
+    return decimal.Context(
+        prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.Inexact, decimal.InvalidOperation]
+    )
+
+
+def _span(digits: str) -> str:
+    return f"{digits[0]}-{digits[-1]}" if len(digits) > 2 else " and ".join(digits)

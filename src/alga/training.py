@@ -1,0 +1,242 @@
+"""The training loop: yields what it measures, prints nothing, stops when the network is certified, resumes exactly.
+
+Everything a step depends on (weights, optimiser, both random states, the step's number) is in one checkpoint file that
+is replaced whole, so a kill at any moment leaves the previous good state. On a CPU, a resumed run ends in the same
+bits as one that was never interrupted, with the same seed and threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import torch
+from torch.nn import functional as F
+
+from alga import runs, tasks
+from alga.certificate import Certificate
+from alga.checkpoint import Checkpoint
+from alga.decoding import Decoder
+from alga.errors import AlgaError
+from alga.model import ModelConfig, Transformer
+from alga.recipes import Recipe
+from alga.runs import CHECKPOINT, Config, Run
+from alga.sampling import Sampler
+from alga.tokens import PAD_ID, Tokens
+
+DEVICES: Final = ("auto", "cpu", "cuda", "mps")
+CHECKPOINT_SECONDS: Final = 5.0
+THREADS: Final = 2  # so small a network gains nothing from more, and the number changes the rounding
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one check found: a line of metrics.jsonl."""
+
+    step: int
+    loss: float  # mean since the last check
+    wrong: int  # prompts of the domain
+    least_margin: float
+    learning_rate: float
+    seconds: float  # of training and checking so far
+
+
+class Training:
+    """One training in its run folder: `start` or `resume` it, then iterate over `run()`."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.folder, self.config = folder, config
+        self.recipe = Recipe(**config.training["recipe"])
+        self.threads = int(config.training["threads"])
+        self.device = torch.device(_device(config.training["device"]))
+        self.certificate: Certificate | None = None
+        self.step, self.seconds = 0, 0.0
+        self._losses: list[float] = []  # since the last check
+        self._checks = 0  # lines in metrics.jsonl
+        seed = int(config.training["seed"])
+        self._sampling = torch.Generator().manual_seed(seed)
+        self._dropout_state = torch.Generator().manual_seed(seed).get_state()
+        with self._our_settings():
+            self.model = Transformer(config.model).to(self.device)
+        self._optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=self.recipe.learning_rate,
+            betas=(0.9, self.recipe.beta2),
+            weight_decay=self.recipe.weight_decay,
+            fused=True,
+        )
+        self._sampler = Sampler(
+            config.task,
+            config.tokens,
+            contexts=self.recipe.contexts,
+            second_type_share=self.recipe.second_type_share,
+            device=self.device,
+        )
+        self._decoder = Decoder(self.model, config.tokens)
+
+    @classmethod
+    def start(
+        cls, folder: Path, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
+    ) -> Training:
+        """Begin a new run in an empty or new folder."""
+        if threads < 1:
+            raise AlgaError(f"threads must be at least 1, got {threads}")
+        task = tasks.find(recipe.task)
+        tokens = Tokens.of(task)
+        model = ModelConfig(
+            vocabulary=len(tokens.vocabulary),
+            input_length=tokens.input_length,
+            output_length=tokens.output_length,
+            width=recipe.width,
+            heads=recipe.heads,
+            layers=recipe.layers,
+            hidden=recipe.hidden,
+            dropout=recipe.dropout,
+        )
+        settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
+        config = Config(task=task, model=model, training=settings)
+        training = cls(folder, config)
+        runs.claim(folder)
+        runs.save_config(folder, config)
+        return training
+
+    @classmethod
+    def resume(cls, folder: Path, *, steps: int | None = None) -> Training:
+        """Continue the run in `folder` from its last checkpoint; `steps` may move its end."""
+        config = runs.load_config(runs.locate(folder))
+        if not config.training:
+            raise AlgaError(f"{folder} was not trained here: there is nothing to resume")
+        if (folder / "certificate.json").exists() and not (folder / CHECKPOINT).exists():
+            raise AlgaError(f"{folder} is already trained and certified: there is nothing to resume")
+        if steps is not None:
+            recipe = {**config.training["recipe"], "steps": steps}
+            config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
+        try:
+            training = cls(folder, config)
+        except (TypeError, KeyError, RuntimeError) as problem:
+            raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
+        training._load_checkpoint()
+        if training.step >= training.recipe.steps:
+            raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
+        runs.save_config(folder, config)
+        return training
+
+    def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
+        """Train until certified, out of steps, or asked to stop between two steps; the run folder is left whole."""
+        saved = time.monotonic()
+        metrics = self.folder / "metrics.jsonl"
+        while self.step < self.recipe.steps and self.certificate is None and not should_stop():
+            with self._our_settings():
+                progress = self._until_next_check(should_stop)
+            if progress is not None:
+                with metrics.open("a") as file:
+                    file.write(json.dumps(asdict(progress)) + "\n")
+                self._checks += 1
+                if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
+                    self._finish_if_certified()
+                yield progress
+            if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
+                self._checkpoint().save(self.folder / CHECKPOINT)
+                saved = time.monotonic()
+        if self.certificate is None and self.step >= self.recipe.steps:
+            self._finish_if_certified()  # all may be right, if with less margin than the recipe asks for
+        if self.certificate is None:
+            self._checkpoint().save(self.folder / CHECKPOINT)
+            runs.save(self.folder, self._as_run())
+
+    def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
+        began = time.monotonic()
+        self.model.train()
+        while not should_stop():
+            self.step += 1
+            self._losses.append(self._train_step())
+            if self.step % self.recipe.check_every == 0 or self.step == self.recipe.steps:
+                progress = self._check(began)
+                self.seconds, self._losses = progress.seconds, []
+                return progress
+        self.seconds += time.monotonic() - began
+        return None
+
+    def _train_step(self) -> float:
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.recipe.rate(self.step)
+        batch = self._sampler.draw(self.recipe.batch_size, self._sampling)
+        logits_BOV = self.model(batch.ids_BL)
+        loss = F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        return loss.item()
+
+    def _check(self, began: float) -> Progress:
+        domain = self.config.task.domain
+        decoded = self._decoder(list(domain))
+        return Progress(
+            step=self.step,
+            loss=sum(self._losses) / len(self._losses),
+            wrong=sum(step.output != domain[prompt].output for prompt, step in zip(domain, decoded, strict=True)),
+            least_margin=min(step.margin for step in decoded),
+            learning_rate=self.recipe.rate(self.step),
+            seconds=self.seconds + time.monotonic() - began,
+        )
+
+    def _finish_if_certified(self) -> None:
+        run = self._as_run().judged()
+        if run.certified:
+            runs.save(self.folder, run)
+            (self.folder / CHECKPOINT).unlink(missing_ok=True)
+            self.certificate = run.certificate
+
+    def _as_run(self) -> Run:
+        return Run(name=str(self.folder), config=self.config, model=self.model)
+
+    @contextlib.contextmanager
+    def _our_settings(self) -> Iterator[None]:
+        """Lend torch our random state and thread count, and give back what was there: others may use it meanwhile."""
+        state, threads = torch.get_rng_state(), torch.get_num_threads()
+        torch.set_rng_state(self._dropout_state)
+        torch.set_num_threads(self.threads)
+        try:
+            yield
+        finally:
+            self._dropout_state = torch.get_rng_state()
+            torch.set_rng_state(state)
+            torch.set_num_threads(threads)
+
+    # --- the checkpoint -----------------------------------------------------------------------------------------------
+
+    def _checkpoint(self) -> Checkpoint:
+        random = {"sampling": self._sampling.get_state(), "dropout": self._dropout_state}
+        counters = {"step": self.step, "seconds": self.seconds, "losses": self._losses, "checks": self._checks}
+        return Checkpoint(self.model, self._optimizer, random, counters)
+
+    def _load_checkpoint(self) -> None:
+        checkpoint = self._checkpoint()
+        if (self.folder / CHECKPOINT).is_file():
+            checkpoint.load(self.folder / CHECKPOINT)
+        self._sampling.set_state(checkpoint.random["sampling"])
+        self._dropout_state = checkpoint.random["dropout"]
+        self.step, self.seconds, self._losses, self._checks = checkpoint.counters.values()
+        # Lines after the checkpoint, a half-written last one among them, will be written again.
+        metrics = self.folder / "metrics.jsonl"
+        lines = metrics.read_text().splitlines(keepends=True) if metrics.exists() else []
+        if len(lines) < self._checks:
+            raise AlgaError(f"{metrics} has lost lines: expected {self._checks}, got {len(lines)}")
+        runs.write(metrics, "".join(lines[: self._checks]).encode())
+
+
+def _device(name: str) -> str:
+    if name not in DEVICES:
+        raise AlgaError(f"unknown device {name!r}; there are {', '.join(DEVICES)}")
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return next(device for device in ("cuda", "mps", "cpu") if there[device])
+    if not there[name]:
+        raise AlgaError(f"the device {name} is not available here; cpu always is")
+    return name
