@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from alga.model import Cache, Transformer
 from alga.tokens import START, STOP_ID, Tokens
 
 CHUNK: Final = 4096  # prompts in one network call: bounds memory whatever the batch
+ONE_THREAD: Final = 32  # prompts up to which a second thread gains nothing, and costs much on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +51,13 @@ class Decoder:
 
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Decode a batch of prompts; the model is left in the mode (training or not) that it came in."""
-        training = self.model.training
-        self.model.eval()
-        try:
+        """Decode a batch of prompts."""
+        with self._evaluating(len(prompts)):
             return [
                 decoded
                 for start in range(0, len(prompts), CHUNK)
                 for decoded in self._decode(prompts[start : start + CHUNK])
             ]
-        finally:
-            self.model.train(training)
 
     def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
         cache: Cache = []
@@ -91,16 +89,26 @@ class Decoder:
         (row,) = self.tokens.prompts([prompt])
         ids_BL = self._ids([[*row, self.tokens.ids[START], *generated[:-1]]])
         attention: list[Tensor] = []
-        training = self.model.training
-        self.model.eval()
-        logits_BLV = self.model(ids_BL, attention=attention)
-        self.model.train(training)
+        with self._evaluating(1):
+            logits_BLV = self.model(ids_BL, attention=attention)
         return Detail(
             tokens=tuple(self.tokens.vocabulary[i] for i in ids_BL[0].tolist()),
             generated=tuple(text),
             probabilities=logits_BLV[0].softmax(dim=-1).cpu(),
             attention=torch.stack([weights_BHLL[0] for weights_BHLL in attention]).cpu(),
         )
+
+    @contextmanager
+    def _evaluating(self, batch: int) -> Iterator[None]:
+        """Switch dropout off and small batches to one thread; leave the model and torch as they were."""
+        training, threads = self.model.training, torch.get_num_threads()
+        self.model.eval()
+        torch.set_num_threads(1 if batch <= ONE_THREAD else threads)
+        try:
+            yield
+        finally:
+            self.model.train(training)
+            torch.set_num_threads(threads)
 
     def _ids(self, rows: list[list[int]]) -> Tensor:
         return torch.tensor(rows, device=self.model.mask.device)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,8 @@ from torch.nn import functional as F
 
 from alga.errors import AlgaError
 from alga.tokens import PAD_ID
+
+LARGEST: Final = 65_536  # of any setting: a configuration that asks for more is damaged or hostile
 
 Cache = list[tuple[Tensor, Tensor]]  # keys and values of the positions read so far, per layer
 
@@ -42,8 +45,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise AlgaError(f"model setting {name} must be a whole number from 1 on, got {value!r}")
+            if type(value) is not int or not 1 <= value <= LARGEST:
+                raise AlgaError(f"model setting {name} must be a whole number from 1 to {LARGEST:,}, got {value!r}")
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise AlgaError(f"model setting dropout must be at least 0 and below 1, got {self.dropout!r}")
         if self.width % self.heads:

@@ -115,8 +115,9 @@ def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run
         unfinished = f"; its training goes on with: alga train --resume {folder}"
         raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
     data = path.read_bytes()
+    weights = _weights(path, data, config.model)
     network = Transformer(config.model)
-    network.load_state_dict(_weights(path, data, config.model))
+    network.load_state_dict(weights)
     run = Run(name=os.fspath(model), config=config, model=network.eval())
     if not read_certificate or not (folder / "certificate.json").exists():
         return run
@@ -216,6 +217,9 @@ def _weights(path: Path, data: bytes, config: ModelConfig) -> dict[str, Tensor]:
         weights = safetensors.torch.load(data)
     except (SafetensorError, ValueError, KeyError) as problem:
         raise AlgaError(f"{path} is damaged: {problem}") from None
+    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
+    if layers != config.layers:
+        raise AlgaError(f"{path} does not match config.json: it has {layers} layers, expected {config.layers}")
     with torch.device("meta"):  # shapes without memory, whatever the configuration claims
         expected = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
     if weights.keys() != expected.keys():

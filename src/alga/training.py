@@ -64,10 +64,13 @@ class Training:
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._our_settings():
             self.model = Transformer(config.model).to(self.device)
+        with torch.no_grad():
+            for embedding in (self.model.token_embedding, self.model.position_embedding):
+                embedding.weight *= self.recipe.embedding_scale
         self._optimizer = torch.optim.AdamW(
             self.model.parameters(),
             lr=self.recipe.learning_rate,
-            betas=(0.9, self.recipe.beta2),
+            betas=(self.recipe.beta1, self.recipe.beta2),
             weight_decay=self.recipe.weight_decay,
             fused=True,
         )

@@ -15,6 +15,7 @@ from alga.errors import AlgaError
 
 if TYPE_CHECKING:
     from alga.calculator import Answer, Calculator
+    from alga.tasks import Task
 
 TOGETHER: Final = 1024  # problems of a pairs file that are solved side by side
 
@@ -89,7 +90,7 @@ def _one(calculator: Calculator, operands: list[str], engine: str, *, trace: boo
 
 def _many(calculator: Calculator, pairs: str, engine: str, *, json: bool, out: Path | None) -> int:
     code, lines = 0, []
-    for problems in _problems(pairs, calculator.task.sign):
+    for problems in _problems(pairs, calculator.task):
         for result in calculator.solve_many(problems, engine=engine):
             code = max(code, _told(result))
             line = as_json(result.as_dict()) if json else result.answer or "failed"
@@ -124,21 +125,25 @@ def _number_in(file: TextIO, name: str) -> str:
         raise AlgaError(f"{name} holds something other than text") from None
 
 
-def _problems(pairs: str, sign: str) -> Iterator[list[tuple[str, ...]]]:
+def _problems(pairs: str, task: Task) -> Iterator[list[tuple[str, ...]]]:
     """Yield the problems of a pairs file, some at a time."""
     with sys.stdin if pairs == "-" else _opened(pairs) as file:
         numbered = enumerate(file, start=1)
         try:
             while chunk := list(islice(numbered, TOGETHER)):
-                yield [_problem(line, number, sign) for number, line in chunk]
+                yield [_problem(line, number, task) for number, line in chunk]
         except UnicodeDecodeError:
             raise AlgaError(f"{pairs} holds something other than text") from None
 
 
-def _problem(line: str, number: int, sign: str) -> tuple[str, ...]:
-    operands = tuple(line.replace(sign, " ").split())
-    if len(operands) != 2:
-        raise AlgaError(f'line {number}: expected two numbers, "A B" or "A{sign}B", got {len(operands)}')
+def _problem(line: str, number: int, task: Task) -> tuple[str, ...]:
+    operands = tuple(line.replace(task.sign, " ").split())
+    if len(operands) != task.arity:
+        raise AlgaError(f'line {number}: expected two numbers, "A B" or "A{task.sign}B", got {len(operands)}')
+    try:
+        task.columns(*operands)
+    except AlgaError as problem:
+        raise AlgaError(f"line {number}: {problem}") from None
     return operands
 
 

@@ -1,0 +1,5 @@
+"""`python -m alga` is `alga`."""
+
+from alga.cli import main
+
+main()

@@ -1,0 +1,86 @@
+"""What the tests share: the shipped adder, the author's weights, an exact decoder with injected faults, the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from alga import tasks
+from alga.calculator import Calculator, load
+from alga.decoding import Decode, Decoded
+from alga.recipes import Recipe
+from alga.tasks import Task
+from alga.tokens import Tokens
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """The author's published weights: not in this repository, so absent for most people."""
+    if not REFERENCE.is_dir():
+        if "reference" in os.environ.get("ALGA_REQUIRE", "").split(","):
+            pytest.fail(f"ALGA_REQUIRE asks for the reference weights, and {REFERENCE} is not there")
+        pytest.skip("the author's weights are not here (they are not part of the repository)")
+    return REFERENCE
+
+
+@pytest.fixture(scope="session")
+def adder() -> Calculator:
+    return load()
+
+
+@pytest.fixture
+def faulty() -> Callable[..., Decode]:
+    """Make a decoder that answers as the task does, but for the given prompts."""
+
+    def make(task: Task, faults: Mapping[str, str] = {}, margin: float = 9.0) -> Decode:
+        tokens = Tokens.of(task)
+
+        def decode(prompts: Sequence[str]) -> list[Decoded]:
+            texts = [faults[p] if p in faults else f"{task.domain[p].output}S" for p in prompts]
+            return [Decoded(text, tokens.output(text), margin) for text in texts]
+
+        return decode
+
+    return make
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Run the command line in this process."""
+    from alga.cli import main
+
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["alga", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return Result(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+def tiny(**changes: object) -> Recipe:
+    """Return a recipe that learns parity in about a second."""
+    settings: dict[str, object] = {
+        "name": "tiny", "task": "parity", "batch_size": 16, "learning_rate": 1e-2, "steps": 400, "check_every": 10,
+        "margin": 1.0, "second_type_share": 0.7, "contexts": "domain", "width": 8, "hidden": 16, "layers": 1,
+        "dropout": 0.05,
+    }  # fmt: skip
+    return Recipe(**(settings | changes))  # type: ignore[arg-type]
+
+
+ALL_TASKS = tasks.names()

@@ -1,0 +1,279 @@
+"""The command line: answers, JSON with stable keys, exit codes, and one clear line for each mistake."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from alga import runs, tasks
+from alga.calculator import load
+from alga.cli.demo import PUBLISHED
+from alga.runs import SHIPPED
+from alga.training import Training
+from tests.conftest import Result, tiny
+from tests.test_engines import FIRST
+
+Alga = Callable[..., Result]
+
+ADD_KEYS = ["task", "engine", "model", "operands", "answer", "steps", "rounds", "generated_tokens", "certified"]
+CERTIFY_KEYS = {
+    "certified", "task", "strength", "prompts", "failures", "least_margin", "parameters", "sha256", "dtype",
+}  # fmt: skip
+
+
+def test_add_prints_the_sum(alga: Alga) -> None:
+    assert alga("add", "65785", "8765") == Result(0, "74550\n", "")
+
+
+@pytest.mark.parametrize(("x", "y", "published"), PUBLISHED)
+def test_the_authors_published_sums_come_out(alga: Alga, x: str, y: str, published: str) -> None:
+    assert alga("add", x, y).out == f"{published}\n"
+    assert tasks.find("addition").answer(x, y) == published
+
+
+def test_add_trace_prints_the_papers_table(alga: Alga) -> None:
+    assert alga("add", "65785", "8765", "--trace").out == f"{FIRST}\n"
+
+
+def test_more_than_two_numbers_are_folded(alga: Alga) -> None:
+    assert alga("add", "1", "22", "333", "4444").out == "4800\n"
+    assert json.loads(alga("add", "1", "22", "333", "--json").out)["steps"] == 5
+    assert alga("add", "1", "22", "333", "--trace").out.count("Final answer") == 2
+
+
+def test_add_json_has_its_keys_in_order(alga: Alga) -> None:
+    content = json.loads(alga("add", "65785", "8765", "--json").out)
+    assert list(content) == ADD_KEYS
+    assert (content["answer"], content["steps"], content["certified"]) == ("74550", 5, True)
+    traced = json.loads(alga("add", "5", "5", "--json", "--trace").out)
+    assert list(traced) == [*ADD_KEYS, "trace"]
+    assert traced["trace"][0]["output"] == "10S"
+
+
+def test_numbers_come_from_files_and_standard_input(
+    alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("99\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0001\r\n"))
+    assert alga("add", f"@{tmp_path / 'a'}", "-").out == "100\n"
+
+
+def test_out_writes_the_answer_to_a_file(alga: Alga, tmp_path: Path) -> None:
+    assert alga("add", "2", "2", "--out", tmp_path / "sum").out == ""
+    assert (tmp_path / "sum").read_text() == "4\n"
+
+
+def test_pairs_are_answered_a_line_each_in_order(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{i}{'+' if i % 2 else ' '}{7 * i}" for i in range(1100)]  # more than are solved side by side
+    (tmp_path / "pairs").write_text("\n".join(lines))
+    assert alga("add", "--pairs", tmp_path / "pairs").out.split() == [str(8 * i) for i in range(1100)]
+    alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums")
+    assert (tmp_path / "sums").read_text().split() == [str(8 * i) for i in range(1100)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1 2\n3+4\n"))
+    as_json = [json.loads(line) for line in alga("add", "--pairs", "-", "--json").out.splitlines()]
+    assert [line["answer"] for line in as_json] == ["3", "7"]
+    assert list(as_json[0]) == ADD_KEYS
+
+
+def test_certify_says_what_was_checked(alga: Alga, tmp_path: Path) -> None:
+    judged = alga("certify", "--json", "--out", tmp_path / "certificate.json")
+    content = json.loads((tmp_path / "certificate.json").read_text())
+    assert (judged.code, judged.out) == (0, "")
+    assert content.keys() >= CERTIFY_KEYS
+    assert (content["certified"], content["prompts"], content["strength"]) == (True, 2300, "checked")
+    assert content["failures"] == []
+
+
+def test_certify_judges_what_it_loads_whatever_certificate_lies_beside(alga: Alga, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    list(Training.start(folder, tiny(), seed=5).run())
+    (folder / "certificate.json").write_text("nonsense")
+    assert alga("certify", folder).out.startswith("6 / 6 prompts right\ncertified for parity of any length (checked:")
+
+
+def test_train_ends_with_a_certificate(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alga.recipes.find", lambda name: tiny())
+    done = alga("train", "--seed", "5", "--out", tmp_path / "run")
+    assert done.code == 0
+    assert "certified for parity of any length" in done.out
+    short = alga("train", "--steps", "2", "--out", tmp_path / "short", "--json")
+    assert short.code == 1
+    assert json.loads(short.out)["certified"] is False
+    assert (tmp_path / "short" / "checkpoint.safetensors").exists()
+    longer = alga("train", "--resume", tmp_path / "short", "--steps", "400")
+    assert longer.code == 0
+
+
+@pytest.fixture
+def uncertified(tmp_path: Path) -> Path:
+    folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path / "uncertified"))
+    (folder / "certificate.json").unlink()
+    return folder
+
+
+def test_a_model_without_certificate_answers_with_a_warning(alga: Alga, uncertified: Path) -> None:
+    said = alga("add", "2", "2", "--model", uncertified, "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["certified"] is False
+    assert "has no certificate" in said.err
+
+
+def test_a_failed_step_is_told_and_ends_with_1(alga: Alga, tmp_path: Path) -> None:
+    calculator = load()
+    with torch.no_grad():
+        calculator.run.model.head.weight[1] = 0.0  # the row of S: now it hardly ever stops
+        calculator.run.model.head.weight[1, 0] = -1e4
+    calculator.save_pretrained(tmp_path / "endless")
+    failed = alga("add", "12", "34", "--model", tmp_path / "endless", "--json")
+    content = json.loads(failed.out)
+    assert (failed.code, content["answer"]) == (1, None)
+    assert "the network failed at step" in content["failure"]
+    assert content["failure"] in failed.err
+    assert alga("add", "12", "34", "--model", tmp_path / "endless").out == ""
+
+
+# Every mistake: one line on stderr, exit code 2, nothing on stdout.
+MISTAKES = {
+    "empty text": (["add", "", "1"], "a number needs at least one digit, got the empty text"),
+    "a sign": (["add", "-5", "3"], "got '-' at position 1"),
+    "a plus": (["add", "+5", "3"], "got '+' at position 1"),
+    "a space": (["add", "1 2", "3"], "got ' ' at position 2"),
+    "letters": (["add", "12x", "3"], "got 'x' at position 3"),
+    "full-width digits": (["add", "１２", "3"], "got '１' at position 1"),
+    "Arabic-Indic digits": (["add", "3", "١٢"], "at position 1"),
+    "a bad third number": (["add", "1", "2", "x"], "got 'x' at position 1"),
+    "one operand": (["add", "5"], "expected at least two numbers to add, got 1"),
+    "no operand": (["add"], "expected at least two numbers to add, got 0"),
+    "standard input twice": (["add", "-", "-"], "can be read once only"),
+    "a missing file": (["add", "@nowhere.txt", "1"], "nowhere.txt: no such file or directory"),
+    "a folder as file": (["add", "@.", "1"], "is a directory"),
+    "an unknown engine": (["add", "1", "2", "--engine", "abacus"], "unknown engine 'abacus'; there are sequential"),
+    "an unknown model": (["add", "1", "2", "--model", "nowhere"], "no model 'nowhere'"),
+    "an unknown option": (["add", "1", "2", "--jsn"], "no such option: --jsn"),
+    "out into no folder": (["add", "1", "2", "--out", "nowhere/sum"], "nowhere is not a folder"),
+    "out onto a folder": (["add", "1", "2", "--out", "."], "expected a file to write to, got the folder"),
+    "pairs and numbers": (["add", "1", "2", "--pairs", "x"], "--pairs goes with neither numbers nor --trace"),
+    "no pairs file": (["add", "--pairs", "nowhere"], "nowhere: no such file or directory"),
+    "an unknown recipe": (["train", "--recipe", "slow"], "unknown recipe 'slow'; there are"),
+    "an unknown task": (["train", "--task", "square"], "unknown task 'square'; there are"),
+    "an unknown device": (["train", "--device", "tpu", "--out", "o"], "unknown device 'tpu'"),
+    "a seed that is none": (["train", "--seed", "x"], "'--seed'"),
+    "no steps": (["train", "--steps", "0"], "steps must be a whole number from 1 on, got 0"),
+    "no threads": (["train", "--threads", "0"], "threads must be at least 1, got 0"),
+    "resuming nothing": (["train", "--resume", "nowhere"], "no model 'nowhere'"),
+    "resuming no run": (["train", "--resume", "."], "is not a run: it has no config.json"),
+    "resuming with a seed": (["train", "--resume", "x", "--seed", "1"], "--resume takes everything from the run"),
+    "a model that is none": (["certify", "nowhere"], "no model 'nowhere'"),
+    "an unknown verb": (["subtract"], "No such command 'subtract'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(
+    mistake: str, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, expected = MISTAKES[mistake]
+    result = alga(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert expected in result.err
+    assert result.err.startswith("alga: ")
+    assert result.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("1 2 3", "expected two numbers"), ("", "got 0"), ("7", "got 1"), ("1 x", "got 'x' at position 1")],
+)
+def test_a_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: str, expected: str) -> None:
+    (tmp_path / "pairs").write_text(f"1 2\n{line}\n3 4\n")
+    result = alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums")
+    assert result.code == 2
+    assert "line 2: " in result.err
+    assert expected in result.err
+    assert not (tmp_path / "sums").exists()
+
+
+def test_binary_input_is_refused(alga: Alga, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for arguments in (["add", f"@{tmp_path / 'binary'}", "1"], ["add", "--pairs", tmp_path / "binary"]):
+        result = alga(*arguments)
+        assert result.code == 2
+        assert "holds something other than text" in result.err
+
+
+def test_a_certificate_for_other_weights_stops_add_with_2(alga: Alga, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
+    content = json.loads((folder / "certificate.json").read_text())
+    (folder / "certificate.json").write_text(json.dumps({**content, "sha256": "0" * 64}))
+    result = alga("add", "1", "2", "--model", folder)
+    assert (result.code, result.out) == (2, "")
+    assert "certificate is for other weights" in result.err
+
+
+def test_a_model_for_something_else_does_not_add(alga: Alga, tmp_path: Path) -> None:
+    list(Training.start(tmp_path / "run", tiny(), seed=5).run())
+    result = alga("add", "1", "1", "--model", tmp_path / "run")
+    assert result.code == 2
+    assert "does not add: it computes whether a binary number has an odd number of ones" in result.err
+
+
+def test_an_output_folder_that_holds_a_run_is_left_alone(alga: Alga, tmp_path: Path) -> None:
+    list(Training.start(tmp_path / "run", tiny(steps=2), seed=5).run())
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    result = alga("train", "--out", tmp_path / "run")
+    assert result.code == 2
+    assert "already holds a run" in result.err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_help_is_given_with_an_example_for_every_verb(alga: Alga) -> None:
+    assert "Example: alga" in alga("--help").out
+    for verb in ("add", "train", "certify", "demo"):
+        assert f"Example: alga {verb}" in alga(verb, "--help").out
+
+
+def test_help_and_mistakes_do_not_wait_for_torch() -> None:
+    script = "import sys; sys.argv = {!r}; import alga.cli\ntry: alga.cli.main()\nexcept SystemExit: pass\n"
+    script += "assert 'torch' not in sys.modules, 'torch was imported'"
+    for arguments in (["--help"], ["add", "--help"], ["train", "--help"], ["--version"], ["add", "5"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script.format(["alga", *arguments])], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_results_are_plain_when_piped(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "alga", "add", "2", "3"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")
+
+
+def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
+    shown = alga("demo")
+    assert shown.code == 0
+    assert "2,300 / 2,300 prompts right" in shown.out
+    assert FIRST in shown.out
+    assert all(published in shown.out for _, _, published in PUBLISHED)
+    assert shown.out.count("right") >= 4
+    assert "WRONG" not in shown.out
+
+
+def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alga.cli.demo.PUBLISHED", (("2", "2", "5"),))
+    shown = alga("demo")
+    assert shown.code == 1
+    assert "WRONG" in shown.out
+
+
+def test_hashes_are_printed(alga: Alga) -> None:
+    assert runs.load("addition").certificate.sha256 in alga("certify").out  # type: ignore[union-attr]

@@ -1,0 +1,90 @@
+"""The one greedy decoder."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from alga import tasks
+from alga.calculator import Calculator
+from alga.decoding import Decoder
+from alga.model import ModelConfig, Transformer
+from alga.tokens import START, STOP_ID, Tokens
+
+TASK = tasks.find("addition")
+TOKENS = Tokens.of(TASK)
+
+
+@pytest.fixture
+def untrained() -> Decoder:
+    torch.manual_seed(3)
+    return Decoder(Transformer(ModelConfig(vocabulary=14, input_length=5, output_length=3)), TOKENS)
+
+
+def plainly(model: Transformer, prompt: str) -> tuple[str, float]:
+    """Decode one prompt the slow way: everything anew for each token."""
+    written: list[int] = []
+    margin = float("inf")
+    while len(written) < 3 and STOP_ID not in written:
+        ids = torch.tensor([[*TOKENS.prompts([prompt])[0], TOKENS.ids[START], *written]])
+        logits = model.eval()(ids)[0, -1].tolist()
+        best = max(range(14), key=logits.__getitem__)
+        margin = min(margin, logits[best] - max(logits[:best] + logits[best + 1 :]))
+        written.append(best)
+    return TOKENS.text(written), margin
+
+
+@pytest.mark.parametrize("network", ["shipped", "untrained"])
+def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Calculator, untrained: Decoder) -> None:
+    decoder = adder.decoder if network == "shipped" else untrained
+    prompts = list(TASK.domain)[::97]
+    for prompt, decoded in zip(prompts, decoder(prompts), strict=True):
+        text, margin = plainly(decoder.model, prompt)
+        assert decoded.text == text
+        assert decoded.margin == pytest.approx(margin, abs=1e-4)
+
+
+def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Calculator) -> None:
+    prompts = list(TASK.domain)[::23]
+    together = adder.decoder(prompts)
+    alone = [adder.decoder([prompt])[0] for prompt in prompts]
+    assert [step.text for step in together] == [step.text for step in alone]
+    assert all(abs(a.margin - b.margin) < 1e-3 for a, b in zip(together, alone, strict=True))
+
+
+def test_a_batch_larger_than_a_chunk_keeps_its_order(adder: Calculator) -> None:
+    prompts = [prompt for prompt in TASK.domain for _ in range(2)]
+    assert [step.output for step in adder.decoder(prompts)] == [TASK.domain[prompt].output for prompt in prompts]
+
+
+def test_decoding_leaves_a_network_in_training_mode(untrained: Decoder) -> None:
+    untrained.model.train()
+    first, second = untrained(["55"]), untrained(["55"])
+    assert untrained.model.training
+    assert first == second  # no dropout while decoding
+
+
+def test_a_network_that_never_stops_ends_at_the_output_length(untrained: Decoder) -> None:
+    with torch.no_grad():
+        untrained.model.head.weight.zero_()
+        untrained.model.head.weight[7] = untrained.model.final_norm.weight  # some symbol, whatever is asked
+        untrained.model.final_norm.bias += 1.0
+    (decoded,) = untrained(["55"])
+    assert decoded.text == "555"
+    assert decoded.output is None
+
+
+def test_calls_of_the_network_are_counted(adder: Calculator) -> None:
+    before = adder.decoder.network_calls
+    adder.decoder(["12", "99"])
+    assert adder.decoder.network_calls - before == 3  # 1, 8, S for the longer of the two
+
+
+def test_a_step_laid_open_agrees_with_the_step(adder: Calculator) -> None:
+    detail = adder.decoder.detail("15C77", "15S")
+    assert detail.tokens == (*"15C77", "\n", "1", "5")
+    assert detail.generated == ("1", "5", "S")
+    chosen = [TOKENS.vocabulary[i] for i in detail.probabilities.argmax(dim=-1).tolist()]
+    assert tuple(chosen) == detail.generated
+    assert torch.allclose(detail.probabilities.sum(dim=-1), torch.ones(3))
+    assert detail.attention.shape == (2, 2, 8, 8)

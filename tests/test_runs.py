@@ -1,0 +1,191 @@
+"""Run folders: read with suspicion, written atomically."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from alga import runs
+from alga.calculator import Calculator, load
+from alga.errors import AlgaError
+from alga.runs import SHIPPED
+from alga.training import Training
+from tests.conftest import tiny
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A copy of the shipped run, to be spoiled."""
+    return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def parity(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "parity"
+    list(Training.start(folder, tiny(), seed=5).run())
+    return folder
+
+
+def edit(path: Path, change: Callable[[dict[str, object]], object]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    weights = safetensors.torch.load(path.read_bytes())
+    change(weights)
+    path.write_bytes(safetensors.torch.save(weights))
+
+
+def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:
+    certificate = load(run).run.certificate
+    assert certificate is not None
+    assert certificate.sha256 == hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+    assert certificate.sha256 == runs.sha256_of(load(run).run.model)
+
+
+def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> None:
+    adder.save_pretrained(tmp_path / "copy")
+    copy = Calculator.from_pretrained(tmp_path / "copy")
+    assert copy.certified
+    assert copy.run.certificate == adder.run.certificate
+    assert copy.run.table == adder.run.table
+    assert runs.serialise(copy.run.model) == runs.serialise(adder.run.model)
+    assert "certified for addition of any length" in (tmp_path / "copy" / "README.md").read_text()
+
+
+def test_saving_overwrites_nothing(adder: Calculator, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(AlgaError, match="already holds other files"):
+        adder.save_pretrained(tmp_path)
+    with pytest.raises(AlgaError, match="expected a folder to write to, got the file"):
+        adder.save_pretrained(tmp_path / "letter.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path) -> None:
+    calculator = load()
+    with torch.no_grad():
+        calculator.run.model.head.weight[3, 0] += 1e-3
+    assert not calculator.certified
+    assert calculator.solve("1", "2").certified is False
+    calculator.save_pretrained(tmp_path / "changed")
+    assert not (tmp_path / "changed" / "certificate.json").exists()
+    assert not load(tmp_path / "changed").certified
+
+
+def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
+    (run / "certificate.json").unlink()
+    assert not load(run).certified
+
+
+WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certificate.json", "table.json"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda r: (r / WEIGHTS).write_bytes((r / WEIGHTS).read_bytes()[:-7]), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes(b""), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes(b"\x80\x04" + bytes(100)), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes((2**62).to_bytes(8, "little") + b"{}"), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).unlink(), "has no model.safetensors"),
+        (lambda r: flip(r / WEIGHTS, -100), "certificate is for other weights"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.pop("head.weight")), "head.weight is missing"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update(more=torch.ones(2))), "more is extra"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update({"head.weight": w["head.weight"][:, :-1].clone()})),
+         r"head.weight has the shape \[14, 63\], expected \[14, 64\]"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w["head.weight"].fill_(float("nan"))), "is not finite"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w["head.weight"].fill_(float("inf"))), "is not finite"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update({"head.weight": w["head.weight"].half()})),
+         "holds torch.float16, expected torch.float32"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=32)), "does not match config.json"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(layers=9999)), "it has 2 layers, expected 9999"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=10**9)), "from 1 to 65,536, got 1000000000"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(depth=3)), "is no configuration of a run"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="square")), "unknown task 'square'"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="addition-padded")), "certificate is not for the 2,100"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="parity")), "other tokens or lengths than the task parity"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task=["x"])), "unknown task|no configuration"),
+        (lambda r: edit(r / CONFIG, lambda c: c["vocabulary"].reverse()), "other tokens or lengths"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(format=2)), "has format 2, this version of alga reads 1"),
+        (lambda r: edit(r / CONFIG, lambda c: c.pop("model")), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_text("{"), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_text("[" * 100_000), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_bytes(b"\xff\xfe\x00"), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).unlink(), "is not a run: it has no config.json"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(sha256="0" * 64)), "certificate is for other weights"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(task="parity")), "certificate is not for the 2,300"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(prompts=7)), "certificate is not for the 2,300"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(table_sha256="0")), "certificate is for another table"),
+        (lambda r: (r / CERTIFICATE).write_text("yes"), "expected a certificate as JSON"),
+        (lambda r: (r / TABLE).unlink(), "has a certificate but no table.json"),
+        (lambda r: (r / TABLE).write_text((r / TABLE).read_text().replace('"99":"18"', '"99":"19"')), "was altered"),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_or_does_not_fit_is_refused(run: Path, spoil: Callable[[Path], object], message: str) -> None:
+    spoil(run)
+    with pytest.raises(AlgaError, match=message) as refused:
+        load(run)
+    assert "\n" not in str(refused.value)
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def test_weights_swapped_for_another_runs_are_refused(run: Path, parity: Path) -> None:
+    shutil.copy(parity / WEIGHTS, run / WEIGHTS)
+    with pytest.raises(AlgaError, match=r"does not match config\.json"):
+        load(run)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AlgaError, match=r"no model 'nowhere': neither a run folder nor shipped \(addition\)"):
+        load("nowhere")
+    with pytest.raises(AlgaError, match=r"is not a run: it has no config\.json"):
+        load(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(AlgaError, match="expected a run folder, got the file"):
+        load(tmp_path / "file")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    runs.write(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        runs.write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_shipped_network_has_all_that_a_run_has() -> None:
+    assert runs.shipped() == ("addition",)
+    for name in runs.shipped():
+        files = {path.name for path in (SHIPPED / name).iterdir()}
+        assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md"}
+
+
+def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Calculator) -> None:
+    certificate = adder.run.certificate
+    assert certificate is not None
+    assert adder.run.model.parameter_count == certificate.parameters == 102_464
+    assert certificate.certified
+    assert certificate.least_margin >= 10.18  # what the author's own network has
+    model = adder.run.config.model
+    assert (model.width, model.heads, model.layers, model.hidden) == (64, 2, 2, 256)
