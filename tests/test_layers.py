@@ -10,10 +10,11 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "tasks", "tokens", "model", "decoding", "table", "certificate", "sampling", "recipes", "card",
-    "runs", "checkpoint", "training", "engines", "calculator", "cli", "__main__",
+    "errors", "progress", "files", "tasks", "tokens", "model", "decoding", "table", "certificate", "sampling", "recipes", "card",
+    "runs", "checkpoint", "training", "engines", "calculator", "plots", "cli",
+    "__main__",
 )  # fmt: skip
-WITHOUT_TORCH = ("errors", "progress", "tasks", "tokens", "table", "certificate", "card", "engines")
+WITHOUT_TORCH = ("errors", "progress", "files", "tasks", "tokens", "table", "certificate", "card", "engines", "plots")
 
 
 def stage_of(path: Path) -> str:

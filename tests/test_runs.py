@@ -12,7 +12,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from alga import runs
+from alga import files, runs
 from alga.calculator import Calculator, load
 from alga.errors import AlgaError
 from alga.runs import SHIPPED
@@ -162,14 +162,14 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    runs.write(path, b"old")
+    files.write(path, b"old")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        runs.write(path, b"new")
+        files.write(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

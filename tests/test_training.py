@@ -69,10 +69,12 @@ def test_a_run_killed_between_checkpoint_and_metrics_writes_its_lines_once(tmp_p
     list(training.run(should_stop=lambda: training.step >= 25))
     with (tmp_path / "parts" / "metrics.jsonl").open("a") as file:
         file.write('{"step": 30, "loss": 0.1}\n{"step": 4')
+    (tmp_path / "parts" / ".abc.unfinished").write_bytes(b"half a file")
     resumed = Training.resume(tmp_path / "parts")
     list(resumed.run())
     assert runs.serialise(resumed.model) == runs.serialise(whole.model)
     assert losses(tmp_path / "parts") == losses(tmp_path / "whole")
+    assert not list((tmp_path / "parts").glob(".*"))
 
 
 def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alga import runs
+from alga import files
 from alga.errors import AlgaError
 from alga.model import Transformer
 
@@ -32,7 +32,7 @@ class Checkpoint:
         for index, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
         tensors |= {f"random.{name}": state for name, state in self.random.items()}
-        runs.write(path, safetensors.torch.save(tensors, {"counters": json.dumps(self.counters)}))
+        files.write(path, safetensors.torch.save(tensors, {"counters": json.dumps(self.counters)}))
 
     def load(self, path: Path) -> None:
         """Read a checkpoint of a training with the same configuration; refuse what is damaged."""

@@ -15,7 +15,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +24,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alga import tasks
+from alga import files, tasks
 from alga.card import card
 from alga.certificate import Certificate, certify
 from alga.decoding import Decoder
@@ -133,13 +132,13 @@ def save(folder: Path, run: Run) -> None:
     for stale in ("certificate.json", "table.json"):
         (folder / stale).unlink(missing_ok=True)
     save_config(folder, run.config)
-    write(folder / "model.safetensors", serialise(run.model))
+    files.write(folder / "model.safetensors", serialise(run.model))
     text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
-    write(folder / "README.md", text.encode())
+    files.write(folder / "README.md", text.encode())
     if run.table is not None:
-        write(folder / "table.json", run.table.to_json().encode())
+        files.write(folder / "table.json", run.table.to_json().encode())
     if run.certificate is not None:
-        write(folder / "certificate.json", run.certificate.to_json().encode())
+        files.write(folder / "certificate.json", run.certificate.to_json().encode())
 
 
 def claim(folder: Path) -> None:
@@ -162,22 +161,6 @@ def sha256_of(model: Transformer) -> str:
     return hashlib.sha256(serialise(model)).hexdigest()
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def save_config(folder: Path, config: Config) -> None:
     """Write config.json; the vocabulary and lengths are stored so that a changed task cannot go unnoticed."""
     content = {
@@ -187,7 +170,7 @@ def save_config(folder: Path, config: Config) -> None:
         "model": dataclasses.asdict(config.model),
         "training": config.training,
     }
-    write(folder / "config.json", (json.dumps(content, indent=2) + "\n").encode())
+    files.write(folder / "config.json", (json.dumps(content, indent=2) + "\n").encode())
 
 
 def load_config(folder: Path) -> Config:
@@ -255,9 +238,3 @@ def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[C
     if certificate.table_sha256 != table.sha256:
         raise AlgaError(f"{folder}: the certificate is for another table.json")
     return certificate, table
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from typing import Final
 import torch
 from torch.nn import functional as F
 
-from alga import runs, tasks
+from alga import files, runs, tasks
 from alga.certificate import Certificate
 from alga.checkpoint import Checkpoint
 from alga.decoding import Decoder
@@ -31,6 +32,7 @@ from alga.sampling import Sampler
 from alga.tokens import PAD_ID, Tokens
 
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
+METRICS: Final = "metrics.jsonl"
 CHECKPOINT_SECONDS: Final = 5.0
 THREADS: Final = 2  # so small a network gains nothing from more, and the number changes the rounding
 
@@ -88,8 +90,9 @@ class Training:
         cls, folder: Path, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
     ) -> Training:
         """Begin a new run in an empty or new folder."""
-        if threads < 1:
-            raise AlgaError(f"threads must be at least 1, got {threads}")
+        for name, value, least, most in (("threads", threads, 1, 1024), ("seed", seed, 0, 2**63 - 1)):
+            if not least <= value <= most:
+                raise AlgaError(f"{name} must lie in {least} to {most:,}, got {value}")
         task = tasks.find(recipe.task)
         tokens = Tokens.of(task)
         model = ModelConfig(
@@ -124,6 +127,7 @@ class Training:
             training = cls(folder, config)
         except (TypeError, KeyError, RuntimeError) as problem:
             raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
+        files.sweep(folder)
         training._load_checkpoint()
         if training.step >= training.recipe.steps:
             raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
@@ -133,14 +137,11 @@ class Training:
     def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
         """Train until certified, out of steps, or asked to stop between two steps; the run folder is left whole."""
         saved = time.monotonic()
-        metrics = self.folder / "metrics.jsonl"
         while self.step < self.recipe.steps and self.certificate is None and not should_stop():
             with self._our_settings():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
-                with metrics.open("a") as file:
-                    file.write(json.dumps(asdict(progress)) + "\n")
-                self._checks += 1
+                self._note(progress)
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified()
                 yield progress
@@ -189,6 +190,13 @@ class Training:
             seconds=self.seconds + time.monotonic() - began,
         )
 
+    def _note(self, progress: Progress) -> None:
+        with (self.folder / METRICS).open("a") as file:
+            file.write(json.dumps(asdict(progress)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # a checkpoint must never be ahead of the metrics it counts
+        self._checks += 1
+
     def _finish_if_certified(self) -> None:
         run = self._as_run().judged()
         if run.certified:
@@ -227,11 +235,11 @@ class Training:
         self._dropout_state = checkpoint.random["dropout"]
         self.step, self.seconds, self._losses, self._checks = checkpoint.counters.values()
         # Lines after the checkpoint, a half-written last one among them, will be written again.
-        metrics = self.folder / "metrics.jsonl"
+        metrics = self.folder / METRICS
         lines = metrics.read_text().splitlines(keepends=True) if metrics.exists() else []
         if len(lines) < self._checks:
             raise AlgaError(f"{metrics} has lost lines: expected {self._checks}, got {len(lines)}")
-        runs.write(metrics, "".join(lines[: self._checks]).encode())
+        files.write(metrics, "".join(lines[: self._checks]).encode())
 
 
 def _device(name: str) -> str:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from alga import files
 from alga.cli.screen import AsJson, Out, as_json, deliver, progress
 
-SHOWN = 10
+if TYPE_CHECKING:
+    from alga.certificate import Certificate
+    from alga.runs import Run
+
+SHOWN: Final = 10  # failures; all of them with --json
 
 
 def certify(
     model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
     json: AsJson = False,
     out: Out = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG (needs alga[plots]).")
+    ] = None,
 ) -> None:
     """Check every prompt that a problem of any length can reach; exit with 1 if one is wrong.
 
@@ -22,11 +31,19 @@ def certify(
 
     Example: alga certify runs/addition-fast-0
     """
+    if figure is not None:
+        from alga import plots
+
+        plots.check(figure)
     from alga import runs
 
+    run = runs.load(model, read_certificate=False)
     with progress("checking every prompt") as watch:
-        certificate = runs.load(model, read_certificate=False).judged(watch).certificate
+        certificate = run.judged(watch).certificate
     assert certificate is not None
+    if figure is not None:
+        drawn = plots.domain_map(run.config.task, _margins(run), _title(certificate))
+        files.write(figure, plots.render(drawn, figure.suffix))
     if json:
         deliver(as_json(certificate.as_dict()), out)
     else:
@@ -34,7 +51,27 @@ def certify(
         lines = [f"{right:,} / {certificate.prompts:,} prompts right", certificate.statement]
         lines += [f"  {f.prompt}: expected {f.expected}S, got {f.produced!r}" for f in certificate.failures[:SHOWN]]
         if len(certificate.failures) > SHOWN:
-            lines.append(f"  … and {len(certificate.failures) - SHOWN:,} more (all of them with --json)")
+            lines.append(f"  … and {len(certificate.failures) - SHOWN:,} more: see --json")
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
         deliver("\n".join(lines), out)
     raise typer.Exit(0 if certificate.certified else 1)
+
+
+def _margins(run: Run) -> dict[str, float | None]:
+    from alga.decoding import Decoder
+
+    domain = run.config.task.domain
+    decoded = Decoder(run.model, run.config.tokens)(list(domain))
+    return {
+        prompt: step.margin if step.output == domain[prompt].output else None
+        for prompt, step in zip(domain, decoded, strict=True)
+    }
+
+
+def _title(certificate: Certificate) -> str:
+    if not certificate.certified:
+        return f"{certificate.task}: {len(certificate.failures):,} of {certificate.prompts:,} prompts wrong (red)"
+    return (
+        f"every step that {certificate.task} of any length can ask for: {certificate.prompts:,} prompts, all right, "
+        f"least margin {certificate.least_margin:.2f} at {certificate.least_margin_prompt}"
+    )

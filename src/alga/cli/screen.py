@@ -11,6 +11,8 @@ from typing import Annotated, Any, Final, Protocol
 
 import typer
 
+from alga import files
+
 Model = Annotated[str, typer.Option("--model", help="A shipped network's name or a run folder.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
@@ -68,6 +70,4 @@ def deliver(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text)
         return
-    from alga.runs import write
-
-    write(out, f"{text}\n".encode())
+    files.write(out, f"{text}\n".encode())

@@ -1,0 +1,38 @@
+"""The one way to write a file: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+UNFINISHED: Final = ".unfinished"  # how files end that are being written
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=UNFINISHED)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a kill in the middle of a write left behind."""
+    for path in folder.glob(f".*{UNFINISHED}"):
+        path.unlink()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

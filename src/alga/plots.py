@@ -1,0 +1,73 @@
+"""Results -> figures, as PNG or SVG by the file's ending. Needs matplotlib (the extra `plots`), never torch."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alga.errors import AlgaError
+from alga.tasks import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS: Final = (".png", ".svg")
+
+
+def check(path: Path) -> None:
+    """Refuse a figure that could not be drawn, before the work that it would show."""
+    if path.suffix not in FORMATS:
+        raise AlgaError(f"a figure ends in {' or '.join(FORMATS)}, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise AlgaError(f"{path.parent} is not a folder: cannot write {path} there")
+    if find_spec("matplotlib") is None:
+        raise AlgaError("figures need matplotlib: pip install 'alga[plots]'")
+
+
+def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> Figure:
+    """Draw every prompt there is, contexts by columns, coloured by margin; None marks a wrong one."""
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    instances = list(task.domain.values())
+    contexts = list(dict.fromkeys(instance.context for instance in instances))
+    contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
+    columns = list(dict.fromkeys(instance.column for instance in instances))
+    row = {context: i for i, context in enumerate(contexts)}
+    place = {column: i for i, column in enumerate(columns)}
+    missing = float("nan")
+    grid = [[missing] * len(columns) for _ in contexts]
+    wrong = [[missing] * len(columns) for _ in contexts]
+    for instance in instances:
+        i, j = row[instance.context], place[instance.column]
+        margin = margins[instance.prompt]
+        if margin is None:
+            wrong[i][j] = 1.0
+        else:
+            grid[i][j] = margin
+
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    axes = figure.subplots()
+    shown = axes.pcolormesh(grid, cmap="viridis", edgecolors="white", linewidth=0.3)
+    axes.pcolormesh(wrong, cmap=ListedColormap(["red"]))
+    figure.colorbar(shown, ax=axes, label="margin", pad=0.01)
+    every = max(1, len(columns) // 22)
+    axes.set_xticks([j + 0.5 for j in range(0, len(columns), every)], columns[::every], fontsize=7)
+    few = max(1, len(contexts) // 25)
+    labels = ["none" if context is None else context for context in contexts]
+    axes.set_yticks([i + 0.5 for i in range(0, len(contexts), few)], labels[::few], fontsize=7)
+    axes.invert_yaxis()
+    axes.set(xlabel="column", ylabel="previous output")
+    axes.set_title(title, fontsize=10)
+    return figure
+
+
+def render(figure: Figure, suffix: str) -> bytes:
+    """Return the figure as the bytes of a file, the same for the same figure."""
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    figure.savefig(buffer, format=suffix[1:], dpi=110, metadata=metadata)
+    return buffer.getvalue()

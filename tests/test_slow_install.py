@@ -1,0 +1,39 @@
+"""Slow: the wheel in a clean environment, as a user would have it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: object, cwd: Path | None = None) -> str:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_wheel_installed_into_a_clean_environment_has_the_adder(tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "clean")
+    python = tmp_path / "clean" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("alga-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "alga/models/addition/model.safetensors" in names
+    assert "alga/py.typed" in names
+    assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
+    run(*pip, "--python", python, "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel)
+    script = "import alga; a = alga.load(); print(a.add('65785', '8765'), a.certified)"
+    assert run(python, "-W", "error", "-c", script, cwd=tmp_path) == "74550 True\n"
+    command = tmp_path / "clean" / "bin" / "alga"
+    assert run(command, "certify", cwd=tmp_path).startswith("2,300 / 2,300 prompts right")
+    installed = run(*pip, "--python", python, "list")
+    assert not any(tool in installed for tool in ("pytest", "mypy", "ruff", "hypothesis"))

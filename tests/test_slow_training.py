@@ -1,0 +1,99 @@
+"""Slow: real trainings from real seeds, real kills."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from alga import recipes, runs
+from alga.calculator import load
+from alga.training import Training
+
+pytestmark = pytest.mark.slow
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "alga", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
+    process = start("train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert json.loads(out)["certified"] is True
+    assert load(tmp_path / "run").certify().prompts == 2300
+
+
+def test_the_shipped_adder_comes_out_of_its_recipe_and_seed(tmp_path: Path) -> None:
+    training = Training.start(tmp_path / "run", recipes.find("release"), seed=0)
+    list(training.run())
+    assert training.certificate is not None
+    assert training.certificate.least_margin >= 14
+    assert training.config.training == runs.load("addition").config.training | {"device": training.device.type}
+
+
+def test_the_paper_recipe_learns(tmp_path: Path) -> None:
+    """A cut version: after 300 iterations most prompts are right; the whole takes minutes (make bench-training)."""
+    training = Training.start(tmp_path / "run", recipes.find("paper"), seed=0)
+    wrong = [progress.wrong for progress in training.run(should_stop=lambda: training.step >= 300)]
+    assert wrong[0] > wrong[-1]
+    assert wrong[-1] < 2100 / 2
+
+
+def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
+    """kill -9 again and again: every time the run resumes, and ends in the bits of an undisturbed one."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    undisturbed = start("train", "--seed", "3", "--out", whole)
+    undisturbed.communicate()
+    assert undisturbed.returncode == 0
+    rng = random.Random(0)
+    arguments: tuple[object, ...] = ("train", "--seed", "3", "--out", killed)
+    survived = 0
+    for _ in range(40):
+        process = start(*arguments)
+        try:
+            process.communicate(timeout=rng.uniform(2.5, 12))
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            survived += 1
+        if (killed / "config.json").exists():
+            arguments = ("train", "--resume", killed)
+    final = start("train", "--resume", killed)
+    final.communicate()
+    assert survived > 0
+    assert (killed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    strip = lambda folder: [  # noqa: E731
+        {key: value for key, value in json.loads(line).items() if key != "seconds"}
+        for line in (folder / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert strip(killed) == strip(whole)
+    assert load(killed).certified
+
+
+def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    undisturbed = start("train", "--seed", "4", "--out", tmp_path / "whole")
+    undisturbed.communicate()
+    process = start("train", "--seed", "4", "--out", tmp_path / "stopped")
+    while not (tmp_path / "stopped" / "metrics.jsonl").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert f"go on with: alga train --resume {tmp_path / 'stopped'}" in err
+    assert "Traceback" not in err
+    resumed = start("train", "--resume", tmp_path / "stopped")
+    resumed.communicate()
+    assert resumed.returncode == 0
+    names = ("model.safetensors", "table.json")
+    assert all((tmp_path / "stopped" / n).read_bytes() == (tmp_path / "whole" / n).read_bytes() for n in names)
