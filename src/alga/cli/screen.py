@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import typer
 
 from alga import files
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 Model = Annotated[str, typer.Option("--model", help="A shipped network's name or a run folder.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
 
+QUICK_SECONDS: Final = 0.5  # what takes no longer needs no bar
 PLAIN_SECONDS: Final = 10.0  # between two lines of progress where stderr is no terminal
 
 
@@ -28,22 +33,40 @@ class Watch(Protocol):
 
 @contextmanager
 def progress(what: str) -> Iterator[Watch]:
-    """Show a bar with the time left on stderr; where that is no terminal, a plain line every ten seconds."""
+    """Show on stderr how far long work is: a bar with the time left, or plain lines where that is no terminal."""
+    with ExitStack() as stack:
+        yield _bar(what, stack) if sys.stderr.isatty() else _plain(what)
+
+
+def _bar(what: str, stack: ExitStack) -> Watch:
+    began, bar, task = time.monotonic(), None, None
+
+    def watch(done: int, total: int, note: str = "") -> None:
+        nonlocal bar, task
+        if bar is None:
+            if time.monotonic() - began < QUICK_SECONDS:
+                return
+            bar = stack.enter_context(_rich_bar())
+            task = bar.add_task(what, note="")
+        assert task is not None
+        bar.update(task, completed=done, total=total, note=note)
+
+    return watch
+
+
+def _rich_bar() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _plain(what)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[note]}"), console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None, note="")
-
-        def watch(done: int, total: int, note: str = "") -> None:
-            bar.update(task, completed=done, total=total, note=note)
-
-        yield watch
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 def _plain(what: str) -> Watch:
