@@ -11,8 +11,8 @@ from alga import tasks
 SOURCE = Path(alga.__file__).parent
 FLOW = (
     "errors", "progress", "files", "tasks", "tokens", "model", "decoding", "table", "certificate", "sampling",
-    "recipes", "card", "runs", "checkpoint", "training", "engines", "calculator", "plots", "cli",
-    "__main__",
+    "recipes", "card", "plots", "metrics", "rds", "foreign", "runs", "checkpoint", "training", "engines", "calculator",
+    "evaluation", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = ("errors", "progress", "files", "tasks", "tokens", "table", "certificate", "card", "engines", "plots")
 

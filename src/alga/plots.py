@@ -1,10 +1,9 @@
-"""Results -> figures, as PNG or SVG by the file's ending. Needs matplotlib (the extra `plots`), never torch."""
+"""Results -> figures, as PNG or SVG by the file's ending; never imports torch."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS: Final = (".png", ".svg")
+PANELS: Final = (
+    ("loss", "train loss", "log"),
+    ("evaluation_loss", "evaluation loss (dropout off)", "log"),
+    ("accuracy", "prompts right (%)", "linear"),
+    ("edit_distance", "edit distance", "linear"),
+)
 
 
 def check(path: Path) -> None:
@@ -23,8 +28,6 @@ def check(path: Path) -> None:
         raise AlgaError(f"a figure ends in {' or '.join(FORMATS)}, got {path.name!r}")
     if not path.parent.is_dir():
         raise AlgaError(f"{path.parent} is not a folder: cannot write {path} there")
-    if find_spec("matplotlib") is None:
-        raise AlgaError("figures need matplotlib: pip install 'alga[plots]'")
 
 
 def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> Figure:
@@ -65,9 +68,30 @@ def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> F
     return figure
 
 
+def curves(rows: Sequence[Mapping[str, float]], title: str) -> Figure:
+    """Draw a training as the author's four panels: both losses, accuracy and edit distance, a point per check."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    steps = [row["step"] for row in rows]
+    right = next((row["step"] for row in rows if row["wrong"] == 0), None)
+    for axes, (key, label, scale) in zip(figure.subplots(2, 2).flat, PANELS, strict=True):
+        axes.plot(steps, [row[key] for row in rows], color="tab:blue", linewidth=1.2)
+        axes.set(xlabel="iterations", ylabel=label, yscale=scale)
+        axes.grid(alpha=0.3)
+        if right is not None:
+            axes.axvline(right, color="tab:green", linestyle="--", linewidth=1, label=f"all right at {right:,.0f}")
+            axes.legend(fontsize=8)
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
 def render(figure: Figure, suffix: str) -> bytes:
     """Return the figure as the bytes of a file, the same for the same figure."""
+    from matplotlib import rc_context  # noqa: PLC0415
+
     buffer = io.BytesIO()
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    figure.savefig(buffer, format=suffix[1:], dpi=110, metadata=metadata)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "alga"}):  # text as text; the same names every time
+        figure.savefig(buffer, format=suffix[1:], dpi=110, metadata=metadata)
     return buffer.getvalue()

@@ -114,10 +114,11 @@ def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run
         unfinished = f"; its training goes on with: alga train --resume {folder}"
         raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
     data = path.read_bytes()
-    weights = _weights(path, data, config.model)
-    network = Transformer(config.model)
-    network.load_state_dict(weights)
-    run = Run(name=os.fspath(model), config=config, model=network.eval())
+    try:
+        weights = safetensors.torch.load(data)
+    except (SafetensorError, ValueError, KeyError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    run = Run(name=os.fspath(model), config=config, model=_network(weights, config.model, path))
     if not read_certificate or not (folder / "certificate.json").exists():
         return run
     certificate, table = _certificate_and_table(folder, config, hashlib.sha256(data).hexdigest())
@@ -195,28 +196,38 @@ def load_config(folder: Path) -> Config:
     return config
 
 
-def _weights(path: Path, data: bytes, config: ModelConfig) -> dict[str, Tensor]:
-    try:
-        weights = safetensors.torch.load(data)
-    except (SafetensorError, ValueError, KeyError) as problem:
-        raise AlgaError(f"{path} is damaged: {problem}") from None
+def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
+    """Return a run of the paper's architecture with weights that were trained elsewhere."""
+    tokens = Tokens.of(task)
+    shape = ModelConfig(
+        vocabulary=len(tokens.vocabulary), input_length=tokens.input_length, output_length=tokens.output_length
+    )
+    return Run(name=source.name, config=Config(task=task, model=shape), model=_network(weights, shape, source))
+
+
+def _network(weights: dict[str, Tensor], config: ModelConfig, path: Path) -> Transformer:
+    """Build the network of a configuration around weights that fit it; refuse others."""
     layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
     if layers != config.layers:
-        raise AlgaError(f"{path} does not match config.json: it has {layers} layers, expected {config.layers}")
+        raise AlgaError(f"{path} does not match its configuration: it has {layers} layers, expected {config.layers}")
     with torch.device("meta"):  # shapes without memory, whatever the configuration claims
         expected = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
     if weights.keys() != expected.keys():
         name = min(weights.keys() ^ expected.keys())
-        raise AlgaError(f"{path} does not match config.json: {name} is {'missing' if name in expected else 'extra'}")
+        raise AlgaError(
+            f"{path} does not match its configuration: {name} is {'missing' if name in expected else 'extra'}"
+        )
     for name, tensor in weights.items():
         if tensor.shape != expected[name]:
             shapes = f"{list(tensor.shape)}, expected {list(expected[name])}"
-            raise AlgaError(f"{path} does not match config.json: {name} has the shape {shapes}")
+            raise AlgaError(f"{path} does not match its configuration: {name} has the shape {shapes}")
         if tensor.dtype != torch.float32:
             raise AlgaError(f"{path}: {name} holds {tensor.dtype}, expected torch.float32")
         if not bool(tensor.isfinite().all()):
             raise AlgaError(f"{path}: {name} holds a number that is not finite")
-    return weights
+    network = Transformer(config)
+    network.load_state_dict(weights)
+    return network.eval()
 
 
 def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[Certificate, Table]:

@@ -43,6 +43,10 @@ class Sampler:
         second = [i for i, instance in enumerate(instances) if instance.context is not None]
         self._second = torch.tensor(_as_the_paper_draws(task) if contexts == "paper" else second, dtype=torch.long)
 
+    def everything(self) -> Batch:
+        """Return the whole domain as one batch."""
+        return Batch(self._ids_NL, self._targets_NO)
+
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw `size` instances, the rounded share of them of the second type."""
         seconds = round(size * self._share) if len(self._second) else 0

@@ -9,44 +9,29 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import torch
-from torch.nn import functional as F
 
-from alga import files, runs, tasks
+from alga import files, metrics, runs, tasks
 from alga.certificate import Certificate
 from alga.checkpoint import Checkpoint
 from alga.decoding import Decoder
 from alga.errors import AlgaError
+from alga.metrics import Progress, loss_of
 from alga.model import ModelConfig, Transformer
 from alga.recipes import Recipe
 from alga.runs import CHECKPOINT, Config, Run
 from alga.sampling import Sampler
-from alga.tokens import PAD_ID, Tokens
+from alga.tokens import Tokens
 
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
-METRICS: Final = "metrics.jsonl"
 CHECKPOINT_SECONDS: Final = 5.0
 THREADS: Final = 2  # so small a network gains nothing from more, and the number changes the rounding
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What one check found: a line of metrics.jsonl."""
-
-    step: int
-    loss: float  # mean since the last check
-    wrong: int  # prompts of the domain
-    least_margin: float
-    learning_rate: float
-    seconds: float  # of training and checking so far
 
 
 class Training:
@@ -141,7 +126,8 @@ class Training:
             with self._our_settings():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
-                self._note(progress)
+                metrics.note(self.folder, progress)
+                self._checks += 1
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified()
                 yield progress
@@ -152,7 +138,7 @@ class Training:
             self._finish_if_certified()  # all may be right, if with less margin than the recipe asks for
         if self.certificate is None:
             self._checkpoint().save(self.folder / CHECKPOINT)
-            runs.save(self.folder, self._as_run())
+            self._save(self._as_run())
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
@@ -170,39 +156,33 @@ class Training:
     def _train_step(self) -> float:
         for group in self._optimizer.param_groups:
             group["lr"] = self.recipe.rate(self.step)
-        batch = self._sampler.draw(self.recipe.batch_size, self._sampling)
-        logits_BOV = self.model(batch.ids_BL)
-        loss = F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
+        loss = loss_of(self.model, self._sampler.draw(self.recipe.batch_size, self._sampling))
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         return loss.item()
 
     def _check(self, began: float) -> Progress:
-        domain = self.config.task.domain
-        decoded = self._decoder(list(domain))
+        measured = metrics.measure(self.config.task, self._decoder, self._sampler)
         return Progress(
+            **vars(measured),
             step=self.step,
             loss=sum(self._losses) / len(self._losses),
-            wrong=sum(step.output != domain[prompt].output for prompt, step in zip(domain, decoded, strict=True)),
-            least_margin=min(step.margin for step in decoded),
             learning_rate=self.recipe.rate(self.step),
             seconds=self.seconds + time.monotonic() - began,
         )
 
-    def _note(self, progress: Progress) -> None:
-        with (self.folder / METRICS).open("a") as file:
-            file.write(json.dumps(asdict(progress)) + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # a checkpoint must never be ahead of the metrics it counts
-        self._checks += 1
-
     def _finish_if_certified(self) -> None:
         run = self._as_run().judged()
         if run.certified:
-            runs.save(self.folder, run)
+            self._save(run)
             (self.folder / CHECKPOINT).unlink(missing_ok=True)
             self.certificate = run.certificate
+
+    def _save(self, run: Run) -> None:
+        title = f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
+        metrics.draw(self.folder, title)
+        runs.save(self.folder, run)
 
     def _as_run(self) -> Run:
         return Run(name=str(self.folder), config=self.config, model=self.model)
@@ -234,12 +214,7 @@ class Training:
         self._sampling.set_state(checkpoint.random["sampling"])
         self._dropout_state = checkpoint.random["dropout"]
         self.step, self.seconds, self._losses, self._checks = checkpoint.counters.values()
-        # Lines after the checkpoint, a half-written last one among them, will be written again.
-        metrics = self.folder / METRICS
-        lines = metrics.read_text().splitlines(keepends=True) if metrics.exists() else []
-        if len(lines) < self._checks:
-            raise AlgaError(f"{metrics} has lost lines: expected {self._checks}, got {len(lines)}")
-        files.write(metrics, "".join(lines[: self._checks]).encode())
+        metrics.cut(self.folder, self._checks)
 
 
 def _device(name: str) -> str:

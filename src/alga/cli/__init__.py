@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 import alga
-from alga.cli import add, certify, demo, train
+from alga.cli import add, certify, demo, evaluate, import_, train
 from alga.errors import AlgaError
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app = typer.Typer(
 app.command(context_settings={"ignore_unknown_options": True})(add.add)
 app.command()(train.train)
 app.command()(certify.certify)
+app.command()(evaluate.evaluate)
+app.command("import")(import_.import_)
 app.command()(demo.demo)
 
 

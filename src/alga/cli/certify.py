@@ -21,9 +21,7 @@ def certify(
     model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
     json: AsJson = False,
     out: Out = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG (needs alga[plots]).")
-    ] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
 ) -> None:
     """Check every prompt that a problem of any length can reach; exit with 1 if one is wrong.
 

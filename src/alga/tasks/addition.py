@@ -6,12 +6,13 @@ column `77` is the prompt `15C77` and gives `15`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 
-from alga.tasks.contract import Task
+from alga.tasks.contract import Family, Task
 from alga.tasks.numbers import DIGITS, exact, number, without_zeros
+from alga.tasks.sums import FAMILIES
 
 PAIRS = tuple(a + b for a in DIGITS for b in DIGITS)
 
@@ -72,6 +73,9 @@ class Addition(Task):
     def answer(self, *operands: str) -> str:
         a, b = map(number, operands)
         return str(exact(a, b).add(Decimal(a), Decimal(b)))
+
+    def families(self) -> Mapping[str, Family]:
+        return FAMILIES
 
     def reading(self, steps: int) -> str:
         return (

@@ -7,17 +7,21 @@ Nothing outside this folder knows which procedure it runs.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import Final
 
 from alga.errors import AlgaError
 
 DOMAIN_LIMIT: Final = 5_000_000
 SEPARATOR: Final = "C"
+TRIES: Final = 1000
 
+Family = Callable[[Random, int], tuple[str, ...]]  # a generator and a number of columns -> operands
 Situation = tuple[str | None, str]  # a context (none at the first column) and a column
 
 
@@ -94,6 +98,10 @@ class Task(ABC):
         """Return, in words for a trace, how the answer is read off the outputs."""
         return f"Read the answer off the {steps} outputs"
 
+    def families(self) -> Mapping[str, Family]:
+        """Return named ways to draw a problem of so many columns; a task adds those that are hard for a network."""
+        return {"uniform": self._uniform}
+
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def steps(self, *operands: str) -> Iterator[Instance]:
@@ -103,6 +111,18 @@ class Task(ABC):
             output = self.output(context, column)
             yield Instance(context, column, self.prompt(context, column), output)
             context = output
+
+    def _uniform(self, rng: Random, digits: int) -> tuple[str, ...]:
+        """Draw columns at random until they make a problem of the task."""
+        for _ in range(TRIES):
+            setting = rng.choice(self.settings())
+            columns = [rng.choice(self.first_columns(setting))]
+            columns += [rng.choice(self.next_columns(setting)) for _ in range(digits - 1)]
+            operands = self.operands(columns)
+            with contextlib.suppress(AlgaError):  # outside the task's range, as 3-5 is for subtraction
+                if operands is not None and self.columns(*operands):
+                    return operands
+        raise AlgaError(f"task {self.name}: no problem of {digits} columns found in {TRIES} tries")
 
     @cached_property
     def domain(self) -> dict[str, Instance]:

@@ -1,0 +1,115 @@
+"""`alga evaluate`: accuracy by length and family, and the author's test script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from alga.cli.screen import AsJson, as_json, progress
+from alga.errors import AlgaError
+
+if TYPE_CHECKING:
+    from alga.calculator import Calculator
+    from alga.evaluation import Evaluation, Outcome
+
+SHOWN: Final = 10  # wrong answers that are told in full
+CUT: Final = 60  # characters of a number in such a line
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
+    count: Annotated[int | None, typer.Option(help="How many problems.", show_default="1000; 1 with --show")] = None,
+    max_digits: Annotated[int, typer.Option(help="Lengths are drawn from 1 to this.")] = 1000,
+    digits: Annotated[int | None, typer.Option(help="All problems of this length instead.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides the problems.")] = 0,
+    families: Annotated[
+        str | None, typer.Option(help="Which kinds of problems, separated by commas.", show_default="all in turn")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="How steps are chained: sequential.")] = "sequential",
+    show: Annotated[
+        bool, typer.Option("--show", help="Print each problem, its real and its predicted answer.")
+    ] = False,
+    numbers: Annotated[
+        tuple[str, str] | None, typer.Option(help="Show these two numbers instead.", metavar="X Y")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare the network's answers with exact arithmetic; exit with 1 if one is wrong.
+
+    Example: alga evaluate --count 1000 --max-digits 1000
+
+    Example: alga evaluate --digits 50 --show --seed 10
+    """
+    if numbers is not None and (digits is not None or count is not None or families is not None):
+        raise AlgaError("--numbers goes with neither --count, --digits nor --families")
+    from alga import engines, evaluation
+    from alga.calculator import load
+
+    engines.find(engine)
+    calculator = load(model)
+    show = show or numbers is not None
+    if numbers is not None:
+        problems = [evaluation.Problem("given", numbers)]
+        calculator.task.columns(*numbers)
+    else:
+        problems = evaluation.draw(
+            calculator.task,
+            count=count if count is not None else 1 if show else 1000,
+            max_digits=max_digits if digits is None else digits,
+            families=[name.strip() for name in families.split(",")] if families else ["uniform"] if show else [],
+            seed=seed,
+            exactly=digits is not None,
+        )
+    with progress("evaluating") as watch:
+        result = evaluation.evaluate(calculator, problems, engine=engine, watch=watch)
+    if json:
+        typer.echo(as_json(result.as_dict()))
+    elif show:
+        typer.echo("\n\n".join(_shown(outcome, calculator) for outcome in result.outcomes))
+    else:
+        typer.echo(_table(result))
+    for outcome in result.wrong[:SHOWN]:
+        typer.echo(_wrong(outcome, calculator), err=True)
+    raise typer.Exit(1 if result.wrong else 0)
+
+
+def _shown(outcome: Outcome, calculator: Calculator) -> str:
+    """Return one problem as the author's test script prints it."""
+    x, y = outcome.problem.operands
+    expression = calculator.task.expression("x", "y")
+    return "\n".join(
+        [
+            f"The output is {str(outcome.right).upper()}",
+            f"x={x}",
+            f"y={y}",
+            f"Real {expression}={outcome.expected}",
+            f"Pred {expression}={outcome.answer.answer or outcome.answer.failure}",
+        ]
+    )
+
+
+def _table(result: Evaluation) -> str:
+    content = result.as_dict()
+    rows = [(name, summary) for name, summary in content["families"].items()]
+    rows += [(f"{span['from']:,} to {span['to']:,} digits", span) for span in content["lengths"]]
+    rows += [("all", content)]
+    wide = max(len(name) for name, _ in rows)
+    lines = [f"{'':<{wide}}  problems   correct  accuracy  edit distance"]
+    for name, row in rows:
+        figures = f"{row['problems']:>8,}  {row['correct']:>8,}  {row['accuracy']:>7.2%}  {row['edit_distance']:>13.2f}"
+        lines.append(f"{name:<{wide}}  {figures}")
+    return "\n".join(lines)
+
+
+def _wrong(outcome: Outcome, calculator: Calculator) -> str:
+    from alga.evaluation import first_wrong_step
+
+    operands = [_cut(operand) for operand in outcome.problem.operands]
+    where = first_wrong_step(calculator, outcome.problem.operands)
+    said = _cut(outcome.answer.answer) if outcome.answer.answer is not None else "nothing"
+    return f"wrong: {calculator.task.expression(*operands)} gave {said}, expected {_cut(outcome.expected)}; {where}"
+
+
+def _cut(number: str) -> str:
+    return number if len(number) <= CUT else f"{number[: CUT // 2]}…{number[-CUT // 2 :]} ({len(number):,} digits)"

@@ -1,0 +1,97 @@
+"""What training measures: a check of the whole domain, kept as lines of metrics.jsonl and drawn as curves."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import torch
+from rapidfuzz.distance import Levenshtein
+from torch import Tensor
+from torch.nn import functional as F
+
+from alga import files, plots
+from alga.decoding import Decoder
+from alga.errors import AlgaError
+from alga.model import Transformer
+from alga.sampling import Batch, Sampler
+from alga.tasks import Task
+from alga.tokens import PAD_ID, STOP
+
+METRICS: Final = "metrics.jsonl"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one check found, over every prompt of the domain."""
+
+    evaluation_loss: float  # dropout off
+    accuracy: float  # per cent
+    edit_distance: float  # mean, between what is written and what should be
+    wrong: int
+    least_margin: float
+
+
+@dataclass(frozen=True)
+class Progress(Measured):
+    """A check in its place in the training: a line of metrics.jsonl."""
+
+    step: int
+    loss: float  # mean since the last check
+    learning_rate: float
+    seconds: float  # of training and checking so far
+
+
+def loss_of(model: Transformer, batch: Batch) -> Tensor:
+    """Return the cross-entropy on the output positions, padding ignored."""
+    logits_BOV = model(batch.ids_BL)
+    return F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
+
+
+@torch.no_grad()
+def measure(task: Task, decoder: Decoder, sampler: Sampler) -> Measured:
+    """Check the whole domain; the model is left in the mode that it came in."""
+    decoded = decoder(list(task.domain))
+    expected = [f"{instance.output}{STOP}" for instance in task.domain.values()]
+    pairs = zip(decoded, expected, strict=True)
+    distances = [Levenshtein.distance(step.text, text) for step, text in pairs if step.text != text]
+    training = decoder.model.training
+    evaluation_loss = loss_of(decoder.model.eval(), sampler.everything()).item()
+    decoder.model.train(training)
+    return Measured(
+        evaluation_loss=evaluation_loss,
+        accuracy=100 * (1 - len(distances) / len(expected)),
+        edit_distance=sum(distances) / len(expected),
+        wrong=len(distances),
+        least_margin=min(step.margin for step in decoded),
+    )
+
+
+def note(folder: Path, progress: Progress) -> None:
+    """Append a line; it is on disk before a checkpoint counts it."""
+    with (folder / METRICS).open("a") as file:
+        file.write(json.dumps({"step": progress.step} | asdict(progress)) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def cut(folder: Path, count: int) -> None:
+    """Keep the first `count` lines: those after a checkpoint, a half-written last one too, will be written again."""
+    path = folder / METRICS
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    if len(lines) < count:
+        raise AlgaError(f"{path} has lost lines: expected {count}, got {len(lines)}")
+    files.write(path, "".join(lines[:count]).encode())
+
+
+def draw(folder: Path, title: str) -> None:
+    """Draw the curves of a run into its folder, where it has any."""
+    path = folder / METRICS
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    if rows:
+        figure = plots.curves(rows, title)
+        for suffix in plots.FORMATS:
+            files.write(folder / f"curves{suffix}", plots.render(figure, suffix))
