@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,17 @@ def reference() -> Path:
 @pytest.fixture(scope="session")
 def adder() -> Calculator:
     return load()
+
+
+@pytest.fixture
+def curves() -> None:
+    """Ask for the curves of trainings, which take longer to draw than a small training itself."""
+
+
+@pytest.fixture(autouse=True)
+def _without_curves(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "curves" not in request.fixturenames:
+        monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ from alga.errors import AlgaError
 from alga.table import Table, extract
 from tests.conftest import ALL_TASKS, Result
 
-IDENTITY: Any = {"sha256": "0" * 64, "parameters": 1, "dtype": "float32"}
+IDENTITY: Any = {
+    "sha256": "0" * 64, "parameters": 1, "dtype": "float32", "batch_sizes": (1, 2300), "machine": {"threads": 1},
+}  # fmt: skip
 ADDITION = tasks.find("addition")
 
 
@@ -48,14 +50,26 @@ def test_a_network_that_is_right_only_in_a_batch_is_refused(faulty: Callable[...
     assert [failure.prompt for failure in certificate.failures] == ["99"]
 
 
-def test_a_tie_is_refused_however_it_was_broken(faulty: Callable[..., Decode]) -> None:
-    certificate, _ = certify(ADDITION, faulty(ADDITION, margin=0.0), **IDENTITY)
+@pytest.mark.parametrize("margin", [0.0, 1e-5, float("nan"), float("inf")])
+def test_a_tie_hardly_a_margin_and_logits_that_are_no_numbers_are_refused(
+    margin: float, faulty: Callable[..., Decode]
+) -> None:
+    certificate, _ = certify(ADDITION, faulty(ADDITION, margin=margin), **IDENTITY)
     assert len(certificate.failures) == 2300
+    assert certificate.least_margin == (margin if margin < 1 else None)
+    json.loads(certificate.to_json(), parse_constant=pytest.fail)
 
 
-def test_logits_that_are_no_numbers_are_refused(faulty: Callable[..., Decode]) -> None:
-    certificate, _ = certify(ADDITION, faulty(ADDITION, margin=float("nan")), **IDENTITY)
-    assert not certificate.certified
+def test_one_margin_that_is_no_number_is_not_passed_over(faulty: Callable[..., Decode]) -> None:
+    decode = faulty(ADDITION)
+
+    def once(prompts: list[str]) -> list[Decoded]:
+        steps = zip(prompts, decode(prompts), strict=True)
+        return [Decoded(s.text, s.output, float("nan") if p == "55" else s.margin) for p, s in steps]
+
+    certificate, _ = certify(ADDITION, once, **IDENTITY)  # type: ignore[arg-type]
+    assert [failure.prompt for failure in certificate.failures] == ["55"]
+    assert (certificate.least_margin, certificate.least_margin_prompt) == (None, "55")
 
 
 def test_the_least_margin_and_its_place_are_found(faulty: Callable[..., Decode]) -> None:

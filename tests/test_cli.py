@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from alga import runs, tasks
+from alga import tasks
 from alga.calculator import load
 from alga.cli.demo import PUBLISHED
 from alga.runs import SHIPPED
@@ -90,13 +91,14 @@ def test_certify_says_what_was_checked(alga: Alga, tmp_path: Path) -> None:
     assert content.keys() >= CERTIFY_KEYS
     assert (content["certified"], content["prompts"], content["strength"]) == (True, 2300, "checked")
     assert content["failures"] == []
+    assert content["sha256"] == hashlib.sha256((SHIPPED / "addition" / "model.safetensors").read_bytes()).hexdigest()
 
 
 def test_certify_judges_what_it_loads_whatever_certificate_lies_beside(alga: Alga, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     list(Training.start(folder, tiny(), seed=5).run())
     (folder / "certificate.json").write_text("nonsense")
-    assert alga("certify", folder).out.startswith("6 / 6 prompts right\ncertified for parity of any length (checked:")
+    assert alga("certify", folder).out.startswith("6 / 6 prompts right, on this machine\ncertified for parity")
 
 
 def test_train_ends_with_a_certificate(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,12 +168,16 @@ MISTAKES = {
     "an unknown task": (["train", "--task", "square"], "unknown task 'square'; there are"),
     "an unknown device": (["train", "--device", "tpu", "--out", "o"], "unknown device 'tpu'"),
     "a seed that is none": (["train", "--seed", "x"], "'--seed'"),
-    "no steps": (["train", "--steps", "0"], "steps must be a whole number from 1 on, got 0"),
+    "no steps": (["train", "--steps", "0"], "steps must be a whole number from 1 to"),
     "no threads": (["train", "--threads", "0"], "threads must lie in 1 to 1,024, got 0"),
     "too large a seed": (["train", "--seed", "9" * 30], "seed must lie in 0 to"),
     "resuming nothing": (["train", "--resume", "nowhere"], "no model 'nowhere'"),
     "resuming no run": (["train", "--resume", "."], "is not a run: it has no config.json"),
     "resuming with a seed": (["train", "--resume", "x", "--seed", "1"], "--resume takes everything from the run"),
+    "no recipe": (["train", "--recipe", ""], "unknown recipe ''"),
+    "certify into no folder": (["certify", "--out", "nowhere/x"], "nowhere is not a folder"),
+    "a figure of no kind": (["certify", "--figure", "x.jpg"], "a figure ends in .png or .svg"),
+    "a figure into no folder": (["certify", "--figure", "nowhere/x.png"], "nowhere is not a folder"),
     "a model that is none": (["certify", "nowhere"], "no model 'nowhere'"),
     "an unknown verb": (["subtract"], "No such command 'subtract'"),
 }  # fmt: skip
@@ -194,7 +200,16 @@ def test_a_mistake_gets_one_clear_line_and_exit_code_2(
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("1 2 3", "expected two numbers"), ("", "got 0"), ("7", "got 1"), ("1 x", "got 'x' at position 1")],
+    [
+        ("1 2 3", "expected two numbers"),
+        ("", "got 0"),
+        ("7", "got 1"),
+        ("1 x", "got 'x' at position 1"),
+        ("+5 3", "at least one digit"),
+        ("1++2", "got 3"),
+        ("5+3+", "got 3"),
+        ("1\u00a02", "got 1"),
+    ],
 )
 def test_a_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: str, expected: str) -> None:
     (tmp_path / "pairs").write_text(f"1 2\n{line}\n3 4\n")
@@ -203,6 +218,32 @@ def test_a_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: s
     assert "line 2: " in result.err
     assert expected in result.err
     assert not (tmp_path / "sums").exists()
+
+
+def test_pairs_take_tabs_several_spaces_and_carriage_returns(alga: Alga, tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_bytes(b"1\t2\r\n 3   4 \r\n5 + 6\r\n")
+    assert alga("add", "--pairs", tmp_path / "pairs").out.split() == ["3", "7", "11"]
+
+
+def test_no_pairs_give_no_answers(alga: Alga, tmp_path: Path) -> None:
+    (tmp_path / "pairs").touch()
+    assert alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums") == Result(0, "", "")
+    assert (tmp_path / "sums").read_bytes() == b""
+
+
+def test_a_closed_standard_input_is_told(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    for arguments in (["add", "-", "1"], ["add", "--pairs", "-"]):
+        result = alga(*arguments)
+        assert (result.code, result.err.count("\n")) == (2, 1)
+        assert "standard input, which is closed" in result.err
+
+
+def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_text("1 2\n" * 20_000)
+    command = f"{sys.executable} -m alga add --pairs {tmp_path / 'pairs'} | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("3\n", "")
 
 
 def test_binary_input_is_refused(alga: Alga, tmp_path: Path) -> None:
@@ -271,10 +312,7 @@ def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
 
 def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.cli.demo.PUBLISHED", (("2", "2", "5"),))
+    monkeypatch.setattr("alga.calculator.Calculator.certify", lambda self, watch: self.run.certificate)
     shown = alga("demo")
     assert shown.code == 1
     assert "WRONG" in shown.out
-
-
-def test_hashes_are_printed(alga: Alga) -> None:
-    assert runs.load("addition").certificate.sha256 in alga("certify").out  # type: ignore[union-attr]

@@ -74,6 +74,12 @@ def test_a_network_that_never_stops_ends_at_the_output_length(untrained: Decoder
     assert decoded.output is None
 
 
+def test_a_prompt_that_a_wrong_output_made_too_long_is_answered_with_nothing(adder: Calculator) -> None:
+    first, long, last = adder.decoder(["55", "155C77", "12"])
+    assert (first.output, last.output) == ("10", "3")
+    assert (long.text, long.output) == ("", None)
+
+
 def test_calls_of_the_network_are_counted(adder: Calculator) -> None:
     before = adder.decoder.network_calls
     adder.decoder(["12", "99"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from alga import files, runs
 from alga.calculator import Calculator, load
 from alga.errors import AlgaError
 from alga.runs import SHIPPED
+from alga.table import Table
 from alga.training import Training
 from tests.conftest import tiny
 
@@ -40,16 +42,18 @@ def edit(path: Path, change: Callable[[dict[str, object]], object]) -> None:
 
 
 def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    weights = safetensors.torch.load(path.read_bytes())
+    data = path.read_bytes()
+    weights = safetensors.torch.load(data)
+    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
     change(weights)
-    path.write_bytes(safetensors.torch.save(weights))
+    path.write_bytes(safetensors.torch.save(weights, metadata))
 
 
 def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:
     certificate = load(run).run.certificate
     assert certificate is not None
     assert certificate.sha256 == hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
-    assert certificate.sha256 == runs.sha256_of(load(run).run.model)
+    assert certificate.sha256 == load(run).run.sha256
 
 
 def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> None:
@@ -58,7 +62,7 @@ def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> N
     assert copy.certified
     assert copy.run.certificate == adder.run.certificate
     assert copy.run.table == adder.run.table
-    assert runs.serialise(copy.run.model) == runs.serialise(adder.run.model)
+    assert copy.run.data == adder.run.data
     assert "certified for addition of any length" in (tmp_path / "copy" / "README.md").read_text()
 
 
@@ -90,6 +94,14 @@ def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
 WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certificate.json", "table.json"
 
 
+def forge(run: Path) -> None:
+    """Give the run a table that is wrong in one place, and a certificate for that table."""
+    table = Table.from_json((run / TABLE).read_text())
+    wrong = Table(table.task, {**table.outputs, "99": "19"})
+    (run / TABLE).write_text(wrong.to_json())
+    edit(run / CERTIFICATE, lambda c: c.update(table_sha256=wrong.sha256))
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -107,12 +119,13 @@ WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certi
         (lambda r: rewrite(r / WEIGHTS, lambda w: w["head.weight"].fill_(float("inf"))), "is not finite"),
         (lambda r: rewrite(r / WEIGHTS, lambda w: w.update({"head.weight": w["head.weight"].half()})),
          "holds torch.float16, expected torch.float32"),
-        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=32)), "does not match its configuration"),
-        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(layers=9999)), "it has 2 layers, expected 9999"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=32)), "written for another task or model"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(layers=9999)), "written for another task or model"),
         (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=10**9)), "from 1 to 65,536, got 1000000000"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(heads=4)), "written for another task or model"),
         (lambda r: edit(r / CONFIG, lambda c: c["model"].update(depth=3)), "is no configuration of a run"),
         (lambda r: edit(r / CONFIG, lambda c: c.update(task="square")), "unknown task 'square'"),
-        (lambda r: edit(r / CONFIG, lambda c: c.update(task="addition-padded")), "certificate is not for the 2,100"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="addition-padded")), "written for another task or model"),
         (lambda r: edit(r / CONFIG, lambda c: c.update(task="parity")), "other tokens or lengths than the task parity"),
         (lambda r: edit(r / CONFIG, lambda c: c.update(task=["x"])), "unknown task|no configuration"),
         (lambda r: edit(r / CONFIG, lambda c: c["vocabulary"].reverse()), "other tokens or lengths"),
@@ -127,6 +140,13 @@ WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certi
         (lambda r: edit(r / CERTIFICATE, lambda c: c.update(prompts=7)), "certificate is not for the 2,300"),
         (lambda r: edit(r / CERTIFICATE, lambda c: c.update(table_sha256="0")), "certificate is for another table"),
         (lambda r: (r / CERTIFICATE).write_text("yes"), "expected a certificate as JSON"),
+        (lambda r: (r / CERTIFICATE).write_text("[" * 100_000), "expected a certificate as JSON"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(certified="no")), "certified must be bool, got 'no'"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(failures=[{"prompt": "99", "expected": "18",
+         "produced": "19S"}])), "claims to be certified with 1 failures"),
+        (lambda r: ((r / CERTIFICATE).unlink(), (r / CERTIFICATE).mkdir()), "certificate.json: is a directory"),
+        (lambda r: (r / TABLE).write_text("[" * 100_000), "expected a table as JSON"),
+        (forge, "certified, but its table is wrong on 1 prompts, '99' first"),
         (lambda r: (r / TABLE).unlink(), "has a certificate but no table.json"),
         (lambda r: (r / TABLE).write_text((r / TABLE).read_text().replace('"99":"18"', '"99":"19"')), "was altered"),
     ],
@@ -146,7 +166,7 @@ def flip(path: Path, place: int) -> None:
 
 def test_weights_swapped_for_another_runs_are_refused(run: Path, parity: Path) -> None:
     shutil.copy(parity / WEIGHTS, run / WEIGHTS)
-    with pytest.raises(AlgaError, match="does not match its configuration"):
+    with pytest.raises(AlgaError, match="written for another task or model"):
         load(run)
 
 
@@ -158,6 +178,34 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(AlgaError, match="expected a run folder, got the file"):
         load(tmp_path / "file")
+
+
+def test_a_folder_named_like_a_shipped_network_is_not_passed_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.rename(run.parent / "addition")
+    monkeypatch.chdir(run.parent)
+    with pytest.raises(AlgaError, match=r"'addition' is both shipped and a run folder here.* write \./addition"):
+        load("addition")
+    assert load("./addition").certified
+    assert load(Path("addition")).certified
+
+
+def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    files.write(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    files.write(tmp_path / "pipe", b"new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_folder_with_nothing_but_a_half_written_file_is_free(tmp_path: Path) -> None:
+    (tmp_path / ".x.unfinished").touch()
+    runs.claim(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

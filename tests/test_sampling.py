@@ -53,7 +53,7 @@ def test_the_papers_contexts_are_the_sums_of_two_uniform_digits() -> None:
     assert zeros == pytest.approx(0.01, abs=0.003)
 
 
-def test_the_whole_domain_is_drawn_uniformly() -> None:
+def test_the_whole_domain_is_drawn() -> None:
     prompts = {prompt for prompt, _ in drawn("addition", "domain", 1.0, 40_000)}
     assert len(prompts) == 2200
 

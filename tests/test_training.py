@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from alga import recipes, runs
+from alga import recipes
 from alga.calculator import load
 from alga.errors import AlgaError
+from alga.runs import Run
 from alga.training import Training
 from tests.conftest import tiny
 
@@ -22,11 +23,15 @@ def trained(folder: Path, **changes: object) -> Training:
     return training
 
 
+def bits(training: Training) -> bytes:
+    return Run(name="", config=training.config, model=training.model).data
+
+
 def steps_in(folder: Path) -> list[int]:
     return [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path) -> None:
+def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves: None) -> None:
     training = trained(tmp_path / "run")
     assert training.certificate is not None
     assert training.certificate.least_margin >= 1.0
@@ -45,7 +50,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path: Pat
     first, again = trained(tmp_path / "a", steps=30), trained(tmp_path / "b", steps=30)
     other = Training.start(tmp_path / "c", tiny(steps=30), seed=6)
     list(other.run())
-    assert runs.serialise(first.model) == runs.serialise(again.model) != runs.serialise(other.model)
+    assert bits(first) == bits(again) != bits(other)
 
 
 @pytest.mark.parametrize("stops", [[3], [10], [17, 18, 44], [1, 2, 3, 59]])
@@ -58,7 +63,7 @@ def test_a_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, stops: 
         torch.rand(7)  # others use torch's randomness meanwhile
         training = Training.resume(tmp_path / "parts")
     list(training.run())
-    assert runs.serialise(training.model) == runs.serialise(whole.model)
+    assert bits(training) == bits(whole)
     assert steps_in(tmp_path / "parts") == steps_in(tmp_path / "whole") == [10, 20, 30, 40, 50, 60]
 
 
@@ -75,7 +80,7 @@ def test_a_run_killed_between_checkpoint_and_metrics_writes_its_lines_once(tmp_p
     (tmp_path / "parts" / ".abc.unfinished").write_bytes(b"half a file")
     resumed = Training.resume(tmp_path / "parts")
     list(resumed.run())
-    assert runs.serialise(resumed.model) == runs.serialise(whole.model)
+    assert bits(resumed) == bits(whole)
     assert losses(tmp_path / "parts") == losses(tmp_path / "whole")
     assert not list((tmp_path / "parts").glob(".*"))
 
@@ -85,7 +90,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -
     Training.start(tmp_path / "killed", tiny(steps=30), seed=5)
     resumed = Training.resume(tmp_path / "killed")
     list(resumed.run())
-    assert runs.serialise(resumed.model) == runs.serialise(whole.model)
+    assert bits(resumed) == bits(whole)
 
 
 def test_a_run_out_of_steps_is_kept_and_goes_on_as_if_it_had_had_them(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_a_run_out_of_steps_is_kept_and_goes_on_as_if_it_had_had_them(tmp_path: 
         Training.resume(tmp_path / "short")
     longer = Training.resume(tmp_path / "short", steps=60)
     list(longer.run())
-    assert runs.serialise(longer.model) == runs.serialise(whole.model)
+    assert bits(longer) == bits(whole)
 
 
 def test_an_uncertified_end_leaves_a_usable_run_without_certificate(tmp_path: Path) -> None:
@@ -120,7 +125,51 @@ def test_training_leaves_torchs_settings_as_they_were(tmp_path: Path) -> None:
 
 def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
     trained(tmp_path / "run")
-    with pytest.raises(AlgaError, match="already trained and certified"):
+    with pytest.raises(AlgaError, match="is trained to its end"):
+        Training.resume(tmp_path / "run")
+
+
+def test_a_network_without_its_checkpoint_is_not_trained_over(tmp_path: Path) -> None:
+    trained(tmp_path / "run", steps=20, margin=99.0)
+    (tmp_path / "run" / "checkpoint.safetensors").unlink()
+    with pytest.raises(AlgaError, match="has lost its checkpoint"):
+        Training.resume(tmp_path / "run", steps=40)
+
+
+def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> None:
+    short = trained(tmp_path / "run", steps=300, margin=99.0)
+    assert short.certificate is not None
+    assert not short.reached_margin
+    assert load(tmp_path / "run").certified
+    longer = Training.resume(tmp_path / "run", steps=320)
+    list(longer.run())
+    assert longer.step == 320
+
+
+@pytest.mark.parametrize("setting", ["seed", "learning_rate", "width", "task"])
+def test_a_checkpoint_does_not_go_on_under_other_settings(tmp_path: Path, setting: str) -> None:
+    training = Training.start(tmp_path / "run", tiny(), seed=5)
+    list(training.run(should_stop=lambda: training.step >= 5))
+    path = tmp_path / "run" / "config.json"
+    content = json.loads(path.read_text())
+    other = {"seed": 77, "learning_rate": 0.5, "width": 4096, "task": "addition"}[setting]
+    place = content["training"] if setting == "seed" else content["training"]["recipe"]
+    place[setting] = other
+    path.write_text(json.dumps(content))
+    with pytest.raises(AlgaError, match="belongs to other settings"):
+        Training.resume(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": "x"}, {"seed": -1}, {"threads": "x"}, {"threads": 0}, {"device": "tpu"}, {"recipe": {}}]
+)
+def test_a_configuration_edited_into_nonsense_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    Training.start(tmp_path / "run", tiny(), seed=5)
+    path = tmp_path / "run" / "config.json"
+    content = json.loads(path.read_text())
+    content["training"] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(AlgaError):
         Training.resume(tmp_path / "run")
 
 
@@ -174,9 +223,15 @@ def test_the_rate_rises_falls_and_stays() -> None:
     ("change", "message"),
     [
         ({"contexts": "none"}, "contexts must be one of paper, domain"),
-        ({"second_type_share": 1.5}, "second_type_share must lie in 0 to 1"),
-        ({"batch_size": 0}, "batch_size must be a whole number from 1 on"),
-        ({"steps": -3}, "steps must be a whole number from 1 on"),
+        ({"second_type_share": 1.5}, r"second_type_share must be a number from 0\.0 to 1\.0, got 1\.5"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1 to"),
+        ({"batch_size": 10**12}, "batch_size must be a whole number from 1 to"),
+        ({"steps": -3}, "steps must be a whole number from 1 to"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number"),
+        ({"learning_rate": "high"}, "learning_rate must be a number"),
+        ({"warmup_steps": "x"}, "warmup_steps must be a whole number"),
+        ({"beta1": 2}, "beta1 must be a number"),
+        ({"margin": "x"}, "margin must be a number"),
     ],
 )
 def test_an_impossible_recipe_is_refused(change: dict[str, object], message: str) -> None:

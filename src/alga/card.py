@@ -22,7 +22,7 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
     ]
     if training:
         lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
-        rows = {key: value for key, value in training.items() if key != "recipe"} | training["recipe"]
+        rows = {key: value for key, value in training.items() if key != "recipe"} | training.get("recipe", {})
         lines += [f"| {key.replace('_', ' ')} | {value} |" for key, value in rows.items() if key != "task"]
     return "\n".join([*lines, ""])
 
@@ -33,7 +33,8 @@ def _certificate(certificate: Certificate | None) -> list[str]:
     return [
         f"It is {certificate.statement}.",
         "",
-        f"Each prompt was decoded alone and in one batch, in {certificate.dtype}.",
+        f"Each prompt was decoded in batches of {' and '.join(f'{size:,}' for size in certificate.batch_sizes)}, in",
+        f"{certificate.dtype}, on: {', '.join(f'{key} {value}' for key, value in certificate.machine.items())}.",
         f"SHA-256 of the weights: `{certificate.sha256}`",
         "",
         "Check it again: `alga certify` with this folder's path.",

@@ -9,14 +9,13 @@ its length. The words: *proven* (a rigorous bound, with its assumptions), *check
 from __future__ import annotations
 
 import json
-import platform
-from dataclasses import asdict, dataclass, field
-from importlib import metadata
+import math
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
-from alga.table import Table, extract
+from alga.table import UNCERTAIN, Table, extract
 from alga.tasks import Task
 
 if TYPE_CHECKING:
@@ -41,14 +40,22 @@ class Certificate:
     strength: str
     prompts: int
     failures: tuple[Failure, ...]
-    least_margin: float
+    least_margin: float | None  # None where a logit overflowed
     least_margin_prompt: str
     parameters: int
     sha256: str  # of the weight file
     table_sha256: str
     dtype: str
     batch_sizes: tuple[int, ...]
-    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str | int]  # what it was checked on, and with
+
+    def __post_init__(self) -> None:
+        kinds = {"certified": bool, "task": str, "strength": str, "prompts": int, "sha256": str, "table_sha256": str}
+        for name, kind in kinds.items():
+            if type(getattr(self, name)) is not kind:
+                raise TypeError(f"{name} must be {kind.__name__}, got {getattr(self, name)!r}")
+        if self.certified and self.failures:
+            raise ValueError(f"it claims to be certified with {len(self.failures):,} failures")
 
     @property
     def statement(self) -> str:
@@ -57,8 +64,8 @@ class Certificate:
         if not self.certified:
             return f"not certified: {right:,} of {self.prompts:,} prompts right"
         return (
-            f"certified for {self.task} of any length ({self.strength}: every one of the {self.prompts:,} prompts, "
-            f"on this machine); least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
+            f"certified for {self.task} of any length ({self.strength}: every one of the {self.prompts:,} prompts); "
+            f"least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,7 +74,7 @@ class Certificate:
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
-        return json.dumps(self.as_dict(), indent=2) + "\n"
+        return json.dumps(self.as_dict(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -77,7 +84,7 @@ class Certificate:
             content["failures"] = tuple(Failure(**failure) for failure in content["failures"])
             content["batch_sizes"] = tuple(content["batch_sizes"])
             return cls(**content)
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"expected a certificate as JSON, got something else ({problem})") from None
 
 
@@ -88,6 +95,8 @@ def certify(
     sha256: str,
     parameters: int,
     dtype: str,
+    batch_sizes: tuple[int, ...],
+    machine: dict[str, str | int],
     watch: Watch = unwatched,
 ) -> tuple[Certificate, Table]:
     """Check every prompt of the domain, in one full batch and alone; return the certificate and the table.
@@ -96,15 +105,17 @@ def certify(
     """
     table, decoded = extract(task, decode)
     failures: list[Failure] = []
-    least, where = float("inf"), ""
+    least: float = math.inf
+    where = ""
     for done, (prompt, instance) in enumerate(task.domain.items(), start=1):
         for step in (decoded[prompt], *decode([prompt])):
-            # A margin of zero is a tie that another machine may break the other way. NaN fails here too.
-            right = step.output == instance.output and step.margin > 0
+            # Up to UNCERTAIN another machine or batch may decide otherwise; NaN and overflow fail here too.
+            right = step.output == instance.output and UNCERTAIN < step.margin < math.inf
             if not right and not (failures and failures[-1].prompt == prompt):
                 failures.append(Failure(prompt, instance.output, step.text))
-            if not step.margin >= least:
-                least, where = step.margin, prompt
+            margin = step.margin if math.isfinite(step.margin) else -math.inf
+            if margin < least:
+                least, where = margin, prompt
         watch(done, len(task.domain))
     certificate = Certificate(
         certified=not failures,
@@ -112,14 +123,13 @@ def certify(
         strength="checked",
         prompts=len(task.domain),
         failures=tuple(failures),
-        least_margin=least,
+        least_margin=least if math.isfinite(least) else None,
         least_margin_prompt=where,
         parameters=parameters,
         sha256=sha256,
         table_sha256=table.sha256,
         dtype=dtype,
-        batch_sizes=(1, len(task.domain)),
-        versions={"python": platform.python_version()}
-        | {package: metadata.version(package) for package in ("alga", "torch", "safetensors")},
+        batch_sizes=batch_sizes,
+        machine=machine,
     )
     return certificate, table

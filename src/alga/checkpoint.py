@@ -25,6 +25,7 @@ class Checkpoint:
     optimizer: torch.optim.Optimizer
     random: dict[str, Tensor]
     counters: dict[str, Any]
+    settings: str  # of the training, which must be the same when it goes on
 
     def save(self, path: Path) -> None:
         """Write the checkpoint atomically."""
@@ -32,15 +33,22 @@ class Checkpoint:
         for index, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
         tensors |= {f"random.{name}": state for name, state in self.random.items()}
-        files.write(path, safetensors.torch.save(tensors, {"counters": json.dumps(self.counters)}))
+        files.write(path, safetensors.torch.save(tensors, self._metadata()))
+
+    def _metadata(self) -> dict[str, str]:
+        return {"state": json.dumps([self.counters, self.settings])}
 
     def load(self, path: Path) -> None:
         """Read a checkpoint of a training with the same configuration; refuse what is damaged."""
         try:
             with safetensors.safe_open(path, framework="pt") as file:
-                counters = json.loads(file.metadata()["counters"])
+                counters, settings = json.loads(file.metadata()["state"])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, not a dict
+            if settings != self.settings:
+                raise AlgaError(f"{path} belongs to other settings than config.json has now")
             self._restore(counters, tensors)
+        except AlgaError:
+            raise
         except (SafetensorError, RuntimeError, KeyError, ValueError, TypeError) as problem:
             raise AlgaError(f"{path} is damaged: {problem}") from None
 

@@ -51,13 +51,13 @@ class Decoder:
 
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Decode a batch of prompts."""
-        with self._evaluating(len(prompts)):
-            return [
-                decoded
-                for start in range(0, len(prompts), CHUNK)
-                for decoded in self._decode(prompts[start : start + CHUNK])
-            ]
+        """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
+        fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
+        with self._evaluating(len(fitting)):
+            chunks = [self._decode(fitting[start : start + CHUNK]) for start in range(0, len(fitting), CHUNK)]
+        decoded = iter([step for chunk in chunks for step in chunk])
+        nothing = Decoded("", None, 0.0)
+        return [next(decoded) if len(prompt) <= self.tokens.input_length else nothing for prompt in prompts]
 
     def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
         cache: Cache = []

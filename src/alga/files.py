@@ -11,8 +11,18 @@ UNFINISHED: Final = ".unfinished"  # how files end that are being written
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=UNFINISHED)
+    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one.
+
+    A link is followed; what is no ordinary file (a pipe, a device) is written to, not replaced.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=UNFINISHED)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from None  # name the file, not the temporary one
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:

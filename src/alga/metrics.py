@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,7 +74,8 @@ def measure(task: Task, decoder: Decoder, sampler: Sampler) -> Measured:
 def note(folder: Path, progress: Progress) -> None:
     """Append a line; it is on disk before a checkpoint counts it."""
     with (folder / METRICS).open("a") as file:
-        file.write(json.dumps({"step": progress.step} | asdict(progress)) + "\n")
+        row = {name: value if math.isfinite(value) else None for name, value in asdict(progress).items()}
+        file.write(json.dumps({"step": progress.step} | row, allow_nan=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -81,10 +83,10 @@ def note(folder: Path, progress: Progress) -> None:
 def cut(folder: Path, count: int) -> None:
     """Keep the first `count` lines: those after a checkpoint, a half-written last one too, will be written again."""
     path = folder / METRICS
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     if len(lines) < count:
         raise AlgaError(f"{path} has lost lines: expected {count}, got {len(lines)}")
-    files.write(path, "".join(lines[:count]).encode())
+    files.write(path, b"".join(lines[:count]))
 
 
 def draw(folder: Path, title: str) -> None:

@@ -26,8 +26,6 @@ def check(path: Path) -> None:
     """Refuse a figure that could not be drawn, before the work that it would show."""
     if path.suffix not in FORMATS:
         raise AlgaError(f"a figure ends in {' or '.join(FORMATS)}, got {path.name!r}")
-    if not path.parent.is_dir():
-        raise AlgaError(f"{path.parent} is not a folder: cannot write {path} there")
 
 
 def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> Figure:
@@ -68,7 +66,7 @@ def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> F
     return figure
 
 
-def curves(rows: Sequence[Mapping[str, float]], title: str) -> Figure:
+def curves(rows: Sequence[Mapping[str, float | None]], title: str) -> Figure:
     """Draw a training as the author's four panels: both losses, accuracy and edit distance, a point per check."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -76,7 +74,9 @@ def curves(rows: Sequence[Mapping[str, float]], title: str) -> Figure:
     steps = [row["step"] for row in rows]
     right = next((row["step"] for row in rows if row["wrong"] == 0), None)
     for axes, (key, label, scale) in zip(figure.subplots(2, 2).flat, PANELS, strict=True):
-        axes.plot(steps, [row[key] for row in rows], color="tab:blue", linewidth=1.2)
+        axes.plot(
+            steps, [float("nan") if row[key] is None else row[key] for row in rows], color="tab:blue", linewidth=1.2
+        )
         axes.set(xlabel="iterations", ylabel=label, yscale=scale)
         axes.grid(alpha=0.3)
         if right is not None:

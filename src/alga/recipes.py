@@ -10,6 +10,23 @@ from dataclasses import dataclass
 from alga.errors import AlgaError
 from alga.sampling import CONTEXTS
 
+# What each setting may be; the network's own shape is checked by ModelConfig.
+_RANGES: dict[str, tuple[float, float]] = {
+    "batch_size": (1, 1_000_000),
+    "steps": (1, 1_000_000_000),
+    "check_every": (1, 1_000_000_000),
+    "warmup_steps": (0, 1_000_000_000),
+    "decay_steps": (0, 1_000_000_000),
+    "learning_rate": (0.0, 10.0),
+    "final_rate": (0.0, 10.0),
+    "weight_decay": (0.0, 10.0),
+    "embedding_scale": (0.0, 1000.0),
+    "beta1": (0.0, 0.9999999),
+    "beta2": (0.0, 0.9999999),
+    "second_type_share": (0.0, 1.0),
+    "margin": (0.0, 1000.0),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -43,14 +60,14 @@ class Recipe:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "steps", "check_every"):
+        for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise AlgaError(f"recipe setting {name} must be a whole number from 1 on, got {value!r}")
+            whole = isinstance(least, int)
+            if type(value) not in ({int} if whole else {int, float}) or not least <= value <= most:
+                kind = "a whole number" if whole else "a number"
+                raise AlgaError(f"recipe setting {name} must be {kind} from {least:,} to {most:,}, got {value!r}")
         if self.contexts not in CONTEXTS:
             raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
-        if not 0 <= self.second_type_share <= 1:
-            raise AlgaError(f"recipe setting second_type_share must lie in 0 to 1, got {self.second_type_share!r}")
 
     def rate(self, step: int) -> float:
         """Return the learning rate of the given step, counted from 1.

@@ -15,7 +15,10 @@ import dataclasses
 import hashlib
 import json
 import os
+import platform
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +30,7 @@ from torch import Tensor
 from alga import files, tasks
 from alga.card import card
 from alga.certificate import Certificate, certify
-from alga.decoding import Decoder
+from alga.decoding import CHUNK, Decoder
 from alga.errors import AlgaError
 from alga.model import ModelConfig, Transformer
 from alga.progress import Watch, unwatched
@@ -38,6 +41,7 @@ from alga.tokens import Tokens
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
 FORMAT: Final = 1
+IDENTITY: Final = "alga"  # under this key the weight file says what it is for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +52,20 @@ class Config:
     model: ModelConfig
     training: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def tokens(self) -> Tokens:
         """The task's tokens."""
         return Tokens.of(self.task)
+
+    @property
+    def identity(self) -> str:
+        """What weights need to mean something; it is written into their file, so that the hash covers it."""
+        content = {
+            "task": self.task.name,
+            "vocabulary": self.tokens.vocabulary,
+            "model": dataclasses.asdict(self.model),
+        }
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,19 +79,37 @@ class Run:
     table: Table | None = None
 
     @property
+    def data(self) -> bytes:
+        """The weights as they are now, as the bytes of a safetensors file that also says what they are for."""
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in self.model.state_dict().items()}
+        return safetensors.torch.save(tensors, {IDENTITY: self.config.identity})
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the weights as they are now."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
     def certified(self) -> bool:
         """Whether there is a certificate, and for the weights as they are now."""
-        certificate = self.certificate
-        return certificate is not None and certificate.certified and certificate.sha256 == sha256_of(self.model)
+        return self.certificate is not None and self.certificate.certified and self.certificate.sha256 == self.sha256
 
     def judged(self, watch: Watch = unwatched) -> Run:
         """Return the run with a new certificate and table: every prompt checked now, whatever it came with."""
         certificate, table = certify(
             self.config.task,
             Decoder(self.model, self.config.tokens),
-            sha256=sha256_of(self.model),
+            sha256=self.sha256,
             parameters=self.model.parameter_count,
-            dtype="float32",
+            dtype=str(self.model.head.weight.dtype).removeprefix("torch."),
+            batch_sizes=(1, min(CHUNK, len(self.config.task.domain))),
+            machine={
+                "platform": f"{platform.system()} {platform.machine()}",
+                "device": self.model.head.weight.device.type,
+                "threads": torch.get_num_threads(),
+                "python": platform.python_version(),
+                **{package: metadata.version(package) for package in ("alga", "torch")},
+            },
             watch=watch,
         )
         return dataclasses.replace(self, certificate=certificate, table=table)
@@ -90,9 +122,11 @@ def shipped() -> tuple[str, ...]:
 
 def locate(model: str | os.PathLike[str]) -> Path:
     """Return the folder of a shipped network's name or of a path."""
-    if model in shipped():
-        return SHIPPED / model
     path = Path(model)
+    if model in shipped():
+        if (path / "config.json").exists():
+            raise AlgaError(f"{model!r} is both shipped and a run folder here; for the folder write ./{model}")
+        return SHIPPED / model
     if not path.exists():
         raise AlgaError(f"no model {str(model)!r}: neither a run folder nor shipped ({', '.join(shipped())})")
     if not path.is_dir():
@@ -107,6 +141,13 @@ def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run
 
     With `read_certificate=False` a certificate beside the weights is left unread: for judging the weights anew.
     """
+    try:
+        return _load(model, read_certificate)
+    except OSError as problem:
+        raise AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}") from None
+
+
+def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
     folder = locate(model)
     config = load_config(folder)
     path = folder / "model.safetensors"
@@ -116,8 +157,11 @@ def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run
     data = path.read_bytes()
     try:
         weights = safetensors.torch.load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except (SafetensorError, ValueError, KeyError) as problem:
         raise AlgaError(f"{path} is damaged: {problem}") from None
+    if header.get("__metadata__", {}).get(IDENTITY) != config.identity:
+        raise AlgaError(f"{path} was written for another task or model than config.json says")
     run = Run(name=os.fspath(model), config=config, model=_network(weights, config.model, path))
     if not read_certificate or not (folder / "certificate.json").exists():
         return run
@@ -129,12 +173,12 @@ def save(folder: Path, run: Run) -> None:
     """Write a run so that at every moment the folder holds a certificate only for the weights that are there."""
     if not run.certified:
         run = dataclasses.replace(run, certificate=None, table=None)
+    text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
     folder.mkdir(parents=True, exist_ok=True)
     for stale in ("certificate.json", "table.json"):
         (folder / stale).unlink(missing_ok=True)
     save_config(folder, run.config)
-    files.write(folder / "model.safetensors", serialise(run.model))
-    text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
+    files.write(folder / "model.safetensors", run.data)
     files.write(folder / "README.md", text.encode())
     if run.table is not None:
         files.write(folder / "table.json", run.table.to_json().encode())
@@ -146,20 +190,11 @@ def claim(folder: Path) -> None:
     """Make a folder for a new run; refuse one that holds anything."""
     if folder.exists() and not folder.is_dir():
         raise AlgaError(f"expected a folder to write to, got the file {folder}")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(path.suffix != files.UNFINISHED for path in folder.iterdir()):
         what = "a run" if (folder / "config.json").exists() else "other files"
         raise AlgaError(f"{folder} already holds {what}; choose another folder, nothing was overwritten")
     folder.mkdir(parents=True, exist_ok=True)
-
-
-def serialise(model: Transformer) -> bytes:
-    """Return the weights as the bytes of a safetensors file."""
-    return safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()})
-
-
-def sha256_of(model: Transformer) -> str:
-    """Return the hash of the weights as they would be written."""
-    return hashlib.sha256(serialise(model)).hexdigest()
+    files.sweep(folder)
 
 
 def save_config(folder: Path, config: Config) -> None:
@@ -248,4 +283,7 @@ def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[C
         raise AlgaError(f"{folder}: the certificate is not for the {len(task.domain):,} prompts of {task.name}")
     if certificate.table_sha256 != table.sha256:
         raise AlgaError(f"{folder}: the certificate is for another table.json")
+    wrong = [prompt for prompt, instance in task.domain.items() if table.outputs.get(prompt) != instance.output]
+    if certificate.certified and wrong:
+        raise AlgaError(f"{folder}: certified, but its table is wrong on {len(wrong):,} prompts, {wrong[0]!r} first")
     return certificate, table

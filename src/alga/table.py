@@ -51,7 +51,7 @@ class Table:
             content = json.loads(text)
             table = cls(content["task"], dict(content["outputs"]), tuple(content["uncertain"]))
             stated, actual = content["sha256"], table.sha256
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"expected a table as JSON, got something else ({problem})") from None
         if stated != actual:
             raise AlgaError(f"the table was altered: it states the hash {str(stated)[:12]}…, its content has another")

@@ -91,7 +91,7 @@ class Tokens:
         ('15', None, None, None)
         """
         body = text[:-1]
-        return body if body and text[-1] == STOP and self.symbols.issuperset(body) else None
+        return body if body and text.endswith(STOP) and self.symbols.issuperset(body) else None
 
     def _encode(self, text: str, length: int) -> list[int]:
         if len(text) > length:

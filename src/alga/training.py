@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -31,6 +32,7 @@ from alga.tokens import Tokens
 
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
+NOISE: Final = 1e-3  # margins differ by less between batches of one and of all
 THREADS: Final = 2  # so small a network gains nothing from more, and the number changes the rounding
 
 
@@ -40,13 +42,15 @@ class Training:
     def __init__(self, folder: Path, config: Config) -> None:
         self.folder, self.config = folder, config
         self.recipe = Recipe(**config.training["recipe"])
-        self.threads = int(config.training["threads"])
+        self.threads, seed = config.training["threads"], config.training["seed"]
+        for name, value, least, most in (("threads", self.threads, 1, 1024), ("seed", seed, 0, 2**63 - 1)):
+            if type(value) is not int or not least <= value <= most:
+                raise AlgaError(f"{name} must lie in {least} to {most:,}, got {value!r}")
         self.device = torch.device(_device(config.training["device"]))
         self.certificate: Certificate | None = None
         self.step, self.seconds = 0, 0.0
         self._losses: list[float] = []  # since the last check
         self._checks = 0  # lines in metrics.jsonl
-        seed = int(config.training["seed"])
         self._sampling = torch.Generator().manual_seed(seed)
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._our_settings():
@@ -75,9 +79,6 @@ class Training:
         cls, folder: Path, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
     ) -> Training:
         """Begin a new run in an empty or new folder."""
-        for name, value, least, most in (("threads", threads, 1, 1024), ("seed", seed, 0, 2**63 - 1)):
-            if not least <= value <= most:
-                raise AlgaError(f"{name} must lie in {least} to {most:,}, got {value}")
         task = tasks.find(recipe.task)
         tokens = Tokens.of(task)
         model = ModelConfig(
@@ -103,14 +104,16 @@ class Training:
         config = runs.load_config(runs.locate(folder))
         if not config.training:
             raise AlgaError(f"{folder} was not trained here: there is nothing to resume")
-        if (folder / "certificate.json").exists() and not (folder / CHECKPOINT).exists():
-            raise AlgaError(f"{folder} is already trained and certified: there is nothing to resume")
+        if (folder / "model.safetensors").exists() and not (folder / CHECKPOINT).exists():
+            raise AlgaError(f"{folder} is trained to its end, or has lost its checkpoint: there is nothing to resume")
         if steps is not None:
             recipe = {**config.training["recipe"], "steps": steps}
             config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
         try:
             training = cls(folder, config)
-        except (TypeError, KeyError, RuntimeError) as problem:
+        except AlgaError:
+            raise
+        except (ValueError, TypeError, KeyError, RuntimeError) as problem:
             raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
         files.sweep(folder)
         training._load_checkpoint()
@@ -139,6 +142,12 @@ class Training:
         if self.certificate is None:
             self._checkpoint().save(self.folder / CHECKPOINT)
             self._save(self._as_run())
+
+    @property
+    def reached_margin(self) -> bool:
+        """Whether the network is certified with the margin that its recipe asks for."""
+        least = self.certificate.least_margin if self.certificate else None
+        return least is not None and least >= self.recipe.margin - NOISE
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
@@ -175,9 +184,11 @@ class Training:
     def _finish_if_certified(self) -> None:
         run = self._as_run().judged()
         if run.certified:
+            self._checkpoint().save(self.folder / CHECKPOINT)  # a kill while saving must not lose the run
             self._save(run)
-            (self.folder / CHECKPOINT).unlink(missing_ok=True)
             self.certificate = run.certificate
+            if self.reached_margin:
+                (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
     def _save(self, run: Run) -> None:
         title = f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
@@ -205,7 +216,12 @@ class Training:
     def _checkpoint(self) -> Checkpoint:
         random = {"sampling": self._sampling.get_state(), "dropout": self._dropout_state}
         counters = {"step": self.step, "seconds": self.seconds, "losses": self._losses, "checks": self._checks}
-        return Checkpoint(self.model, self._optimizer, random, counters)
+        return Checkpoint(self.model, self._optimizer, random, counters, self._settings())
+
+    def _settings(self) -> str:
+        """Return what decides every step of this training, in one text: all but where it ends."""
+        recipe = {key: value for key, value in asdict(self.recipe).items() if key != "steps"}
+        return json.dumps([self.config.identity, self.config.training | {"recipe": recipe}], sort_keys=True)
 
     def _load_checkpoint(self) -> None:
         checkpoint = self._checkpoint()

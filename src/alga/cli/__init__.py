@@ -5,6 +5,8 @@ Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stder
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import Annotated
 
@@ -50,6 +52,10 @@ def _options(
 
 def main() -> None:
     """Run the command line: the one place where errors become a line on stderr and an exit code."""
+    # Threads that wait should soon sleep: beside other work, training is then many times as fast (docs/decisions.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
     try:
         code = app(standalone_mode=False) or 0
     except AlgaError as problem:

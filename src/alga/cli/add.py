@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 
-from alga.cli.screen import AsJson, Model, Out, as_json, deliver, progress
+from alga import files
+from alga.cli.screen import AsJson, Model, Out, as_json, check_out, deliver, progress
 from alga.errors import AlgaError
 
 if TYPE_CHECKING:
@@ -48,10 +49,7 @@ def add(
         raise AlgaError(f"expected at least two numbers to add, got {len(operands)} (see alga add --help)")
     if operands.count("-") > 1:
         raise AlgaError("standard input (-) can be read once only")
-    if out is not None and not out.parent.is_dir():
-        raise AlgaError(f"{out.parent} is not a folder: cannot write {out} there")
-    if out is not None and out.is_dir():
-        raise AlgaError(f"expected a file to write to, got the folder {out}")
+    check_out(out)
     operands = [_operand(operand) for operand in operands]
 
     from alga import engines
@@ -90,16 +88,16 @@ def _one(calculator: Calculator, operands: list[str], engine: str, *, trace: boo
 
 def _many(calculator: Calculator, pairs: str, engine: str, *, json: bool, out: Path | None) -> int:
     code, lines = 0, []
-    for problems in _problems(pairs, calculator.task):
-        for result in calculator.solve_many(problems, engine=engine):
-            code = max(code, _told(result))
-            line = as_json(result.as_dict()) if json else result.answer or "failed"
-            if out is None:
-                typer.echo(line)
-            else:
-                lines.append(line)
+    with progress("adding") as watch:
+        for problems in _problems(pairs, calculator.task):
+            for result in calculator.solve_many(problems, engine=engine, watch=watch):
+                code = max(code, _told(result))
+                lines.append(as_json(result.as_dict()) if json else result.answer or "failed")
+            if out is None and lines:
+                deliver("\n".join(lines), out)
+                lines.clear()
     if out is not None:
-        deliver("\n".join(lines), out)
+        files.write(out, "".join(f"{line}\n" for line in lines).encode())
     return code
 
 
@@ -111,7 +109,7 @@ def _told(result: Answer) -> int:
 
 def _operand(text: str) -> str:
     if text == "-":
-        return _number_in(sys.stdin, "standard input")
+        return _number_in(_standard_input(), "standard input")
     if text.startswith("@"):
         with _opened(text[1:]) as file:
             return _number_in(file, text[1:])
@@ -127,7 +125,7 @@ def _number_in(file: TextIO, name: str) -> str:
 
 def _problems(pairs: str, task: Task) -> Iterator[list[tuple[str, ...]]]:
     """Yield the problems of a pairs file, some at a time."""
-    with sys.stdin if pairs == "-" else _opened(pairs) as file:
+    with _standard_input() if pairs == "-" else _opened(pairs) as file:
         numbered = enumerate(file, start=1)
         try:
             while chunk := list(islice(numbered, TOGETHER)):
@@ -137,7 +135,9 @@ def _problems(pairs: str, task: Task) -> Iterator[list[tuple[str, ...]]]:
 
 
 def _problem(line: str, number: int, task: Task) -> tuple[str, ...]:
-    operands = tuple(line.replace(task.sign, " ").split())
+    line = line.rstrip("\r\n").strip(" \t")
+    parts = line.split(task.sign) if task.sign in line else line.replace("\t", " ").split(" ")
+    operands = tuple(part.strip(" \t") for part in parts if part or task.sign in line)
     if len(operands) != task.arity:
         raise AlgaError(f'line {number}: expected two numbers, "A B" or "A{task.sign}B", got {len(operands)}')
     try:
@@ -145,6 +145,12 @@ def _problem(line: str, number: int, task: Task) -> tuple[str, ...]:
     except AlgaError as problem:
         raise AlgaError(f"line {number}: {problem}") from None
     return operands
+
+
+def _standard_input() -> TextIO:
+    if sys.stdin is None:
+        raise AlgaError("expected a number on standard input, which is closed")
+    return sys.stdin
 
 
 def _opened(path: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from alga import files
-from alga.cli.screen import AsJson, Out, as_json, deliver, progress
+from alga.cli.screen import AsJson, Out, as_json, check_out, deliver, progress
 
 if TYPE_CHECKING:
     from alga.certificate import Certificate
@@ -29,10 +29,12 @@ def certify(
 
     Example: alga certify runs/addition-fast-0
     """
+    check_out(out)
     if figure is not None:
         from alga import plots
 
         plots.check(figure)
+        check_out(figure)
     from alga import runs
 
     run = runs.load(model, read_certificate=False)
@@ -46,7 +48,7 @@ def certify(
         deliver(as_json(certificate.as_dict()), out)
     else:
         right = certificate.prompts - len(certificate.failures)
-        lines = [f"{right:,} / {certificate.prompts:,} prompts right", certificate.statement]
+        lines = [f"{right:,} / {certificate.prompts:,} prompts right, on this machine", certificate.statement]
         lines += [f"  {f.prompt}: expected {f.expected}S, got {f.produced!r}" for f in certificate.failures[:SHOWN]]
         if len(certificate.failures) > SHOWN:
             lines.append(f"  … and {len(certificate.failures) - SHOWN:,} more: see --json")

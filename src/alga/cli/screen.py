@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 import typer
 
 from alga import files
+from alga.errors import AlgaError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -85,7 +86,15 @@ def _plain(what: str) -> Watch:
 
 def as_json(content: dict[str, Any]) -> str:
     """Return one JSON document for programs."""
-    return json.dumps(content, ensure_ascii=False)
+    return json.dumps(content, allow_nan=False)
+
+
+def check_out(out: Path | None) -> None:
+    """Refuse a file that could not be written, before the work that it would hold."""
+    if out is not None and out.is_dir():
+        raise AlgaError(f"expected a file to write to, got the folder {out}")
+    if out is not None and not out.parent.is_dir():
+        raise AlgaError(f"{out.parent} is not a folder: cannot write {out} there")
 
 
 def deliver(text: str, out: Path | None) -> None:

@@ -43,11 +43,19 @@ def train(
     if resume is not None:
         training = Training.resume(resume, steps=steps)
     else:
-        chosen = recipes.find(recipe or "fast")
-        chosen = dataclasses.replace(chosen, task=task or chosen.task, steps=chosen.steps if steps is None else steps)
-        folder = out or Path("runs") / f"{chosen.task}-{chosen.name}-{seed or 0}"
+        chosen = recipes.find("fast" if recipe is None else recipe)
+        chosen = dataclasses.replace(
+            chosen,
+            task=chosen.task if task is None else task,
+            steps=chosen.steps if steps is None else steps,
+        )
+        seed = 0 if seed is None else seed
         training = Training.start(
-            folder, chosen, seed=seed or 0, threads=THREADS if threads is None else threads, device=device or "auto"
+            Path("runs") / f"{chosen.task}-{chosen.name}-{seed}" if out is None else out,
+            chosen,
+            seed=seed,
+            threads=THREADS if threads is None else threads,
+            device="auto" if device is None else device,
         )
     latest = None
     with _interruptible() as interrupted, progress("training") as watch:
@@ -80,6 +88,9 @@ def train(
             typer.echo(f"not certified: {wrong}; more steps: alga train --resume {training.folder} --steps N")
         else:
             typer.echo(certificate.statement)
+        if certificate is not None and not training.reached_margin:
+            more = f"alga train --resume {training.folder} --steps N"
+            typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}; more steps: {more}")
     raise typer.Exit(0 if certificate else 1)
 
 
