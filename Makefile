@@ -7,13 +7,15 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench-training train-shipped clean
+.PHONY: help demo test test-slow lint format reproduce bench-training bench-throughput train-shipped clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
+	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
+	@echo "make bench-throughput  many sums side by side against the plain procedure, one run (a minute)"
 	@echo "make train-shipped   train the shipped adder again from its seed, into runs/"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
@@ -36,8 +38,16 @@ format: .venv/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# With the author's weights at hand: make reproduce AUTHOR=Model.pt
+reproduce: .venv/.installed
+	$(BIN)/alga reproduce --out runs/paper --page docs/paper.md $(if $(AUTHOR),--author $(AUTHOR))
+	cp runs/paper/paper.json results/paper.json
+
 bench-training: .venv/.installed
-	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/training.py --out results/training.json
+
+bench-throughput: .venv/.installed
+	$(BIN)/python benchmarks/throughput.py --out results/throughput.json
 
 train-shipped: .venv/.installed
 	$(BIN)/alga train --recipe release --out runs/addition

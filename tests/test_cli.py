@@ -16,8 +16,8 @@ import torch
 
 from alga import tasks
 from alga.calculator import load
-from alga.cli.demo import PUBLISHED
 from alga.runs import SHIPPED
+from alga.studies.published import SUMS
 from alga.training import Training
 from tests.conftest import Result, tiny
 from tests.test_engines import FIRST
@@ -34,7 +34,7 @@ def test_add_prints_the_sum(alga: Alga) -> None:
     assert alga("add", "65785", "8765") == Result(0, "74550\n", "")
 
 
-@pytest.mark.parametrize(("x", "y", "published"), PUBLISHED)
+@pytest.mark.parametrize(("x", "y", "published"), SUMS)
 def test_the_authors_published_sums_come_out(alga: Alga, x: str, y: str, published: str) -> None:
     assert alga("add", x, y).out == f"{published}\n"
     assert tasks.find("addition").answer(x, y) == published
@@ -305,13 +305,13 @@ def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
     assert shown.code == 0
     assert "2,300 / 2,300 prompts right" in shown.out
     assert FIRST in shown.out
-    assert all(published in shown.out for _, _, published in PUBLISHED)
+    assert all(published in shown.out for _, _, published in SUMS)
     assert shown.out.count("right") >= 4
     assert "WRONG" not in shown.out
 
 
 def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alga.cli.demo.PUBLISHED", (("2", "2", "5"),))
+    monkeypatch.setattr("alga.studies.published.SUMS", (("2", "2", "5"),))
     monkeypatch.setattr("alga.calculator.Calculator.certify", lambda self, watch: self.run.certificate)
     shown = alga("demo")
     assert shown.code == 1

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from alga import evaluation, tasks
 from alga.calculator import Calculator, load
-from alga.cli.demo import PUBLISHED
 from alga.errors import AlgaError
+from alga.studies.published import SUMS
 from alga.tasks.sums import FAMILIES
 from tests.conftest import ALL_TASKS, Result
 
@@ -103,7 +103,7 @@ def test_the_edit_distance_counts_insertions_deletions_and_substitutions(adder: 
     assert (answer.answer, outcome.edit_distance) == ("2", 1)
 
 
-@pytest.mark.parametrize(("x", "y", "published"), PUBLISHED)
+@pytest.mark.parametrize(("x", "y", "published"), SUMS)
 def test_the_authors_test_script_shows_his_sums(alga: Callable[..., Result], x: str, y: str, published: str) -> None:
     shown = alga("evaluate", "--numbers", x, y)
     expected = f"The output is TRUE\nx={x}\ny={y}\nReal x+y={published}\nPred x+y={published}\n"

@@ -12,7 +12,7 @@ SOURCE = Path(alga.__file__).parent
 FLOW = (
     "errors", "progress", "files", "tasks", "tokens", "model", "decoding", "table", "certificate", "sampling",
     "recipes", "card", "plots", "metrics", "rds", "foreign", "runs", "checkpoint", "training", "engines", "calculator",
-    "evaluation", "cli", "__main__",
+    "evaluation", "studies", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = ("errors", "progress", "files", "tasks", "tokens", "table", "certificate", "card", "engines", "plots")
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from alga.model import Cache, Transformer
-from alga.tokens import START, STOP_ID, Tokens
+from alga.tokens import STOP_ID, Tokens
 
 CHUNK: Final = 4096  # prompts in one network call: bounds memory whatever the batch
 ONE_THREAD: Final = 32  # prompts up to which a second thread gains nothing, and costs much on a busy machine
@@ -48,6 +48,7 @@ class Decoder:
     def __init__(self, model: Transformer, tokens: Tokens) -> None:
         self.model, self.tokens = model, tokens
         self.network_calls = 0
+        self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
 
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
@@ -61,33 +62,40 @@ class Decoder:
 
     def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
         cache: Cache = []
-        ids_BL = self._ids([[*row, self.tokens.ids[START]] for row in self.tokens.prompts(prompts)])
-        chosen: list[Tensor] = []
-        stopped_B = torch.zeros(len(prompts), dtype=torch.bool, device=ids_BL.device)
+        packed = torch.frombuffer(bytearray(self.tokens.packed(prompts)), dtype=torch.uint8)
+        ids_BL = packed.view(len(prompts), -1).to(self.model.mask.device, torch.long)
+        written_BO = ids_BL.new_full((len(prompts), self.tokens.output_length), STOP_ID)
         least_B = torch.full((len(prompts),), torch.inf, device=ids_BL.device)
-        for _ in range(self.tokens.output_length):
-            logits_BV = self.model(ids_BL, cache)[:, -1]
+        rows = torch.arange(len(prompts), device=ids_BL.device)  # those that have not stopped
+        for place in range(self.tokens.output_length):
+            best_B2 = self.model(ids_BL, cache)[:, -1].topk(2, dim=-1)
             self.network_calls += 1
-            best_B2 = logits_BV.topk(2, dim=-1)
-            gap_B = best_B2.values[:, 0] - best_B2.values[:, 1]
-            least_B = torch.where(stopped_B, least_B, torch.minimum(least_B, gap_B))
             ids_BL = best_B2.indices[:, :1]
-            chosen.append(ids_BL)
-            stopped_B |= ids_BL[:, 0] == STOP_ID
-            if bool(stopped_B.all()):
+            written_BO[rows, place] = ids_BL[:, 0]
+            least_B[rows] = torch.minimum(least_B[rows], best_B2.values[:, 0] - best_B2.values[:, 1])
+            going_B = ids_BL[:, 0] != STOP_ID
+            if not bool(going_B.any()):
                 break
-        texts = [self.tokens.text(row) for row in torch.cat(chosen, dim=1).tolist()]
+            if not bool(going_B.all()):
+                rows, ids_BL = rows[going_B], ids_BL[going_B]
+                cache[:] = [(keys[going_B], values[going_B]) for keys, values in cache]
         return [
-            Decoded(text, self.tokens.output(text), margin)
-            for text, margin in zip(texts, least_B.tolist(), strict=True)
+            Decoded(*self._text(tuple(row)), margin)
+            for row, margin in zip(written_BO.tolist(), least_B.tolist(), strict=True)
         ]
+
+    def _text(self, ids: tuple[int, ...]) -> tuple[str, str | None]:
+        """Return the text of generated ids and the output it states: the same few, over and over."""
+        if ids not in self._texts:
+            text = self.tokens.text(ids)
+            self._texts[ids] = text, self.tokens.output(text)
+        return self._texts[ids]
 
     @torch.inference_mode()
     def detail(self, prompt: str, text: str) -> Detail:
         """Lay open the step in which the network wrote `text` for `prompt`."""
         generated = [self.tokens.ids[token] for token in text]
-        (row,) = self.tokens.prompts([prompt])
-        ids_BL = self._ids([[*row, self.tokens.ids[START], *generated[:-1]]])
+        ids_BL = torch.tensor([[*self.tokens.packed([prompt]), *generated[:-1]]], device=self.model.mask.device)
         attention: list[Tensor] = []
         with self._evaluating(1):
             logits_BLV = self.model(ids_BL, attention=attention)
@@ -109,6 +117,3 @@ class Decoder:
         finally:
             self.model.train(training)
             torch.set_num_threads(threads)
-
-    def _ids(self, rows: list[list[int]]) -> Tensor:
-        return torch.tensor(rows, device=self.model.mask.device)

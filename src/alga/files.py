@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -40,6 +41,12 @@ def sweep(folder: Path) -> None:
     """Remove what a kill in the middle of a write left behind."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink()
+
+
+def fresh(folder: Path) -> Path:
+    """Remove a folder of ours that is to be made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 def _umask() -> int:

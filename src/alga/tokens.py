@@ -5,6 +5,7 @@ The prompt `3C14` of addition becomes `3C14P`, the output `5` becomes `5SP`; gen
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,6 +64,22 @@ class Tokens:
         """
         return [self._encode(prompt, self.input_length) for prompt in prompts]
 
+    def packed(self, prompts: Sequence[str]) -> bytes:
+        r"""Encode prompts as `prompts` does, each followed by `\n`, a byte an id: the fast way into a tensor.
+
+        >>> from alga.tasks import find
+        >>> list(Tokens.of(find("addition")).packed(["3C14"]))
+        [5, 13, 3, 6, 0, 12]
+        """
+        joined = "".join([prompt.ljust(self.input_length, PAD) + START for prompt in prompts])
+        if len(joined) != len(prompts) * (self.input_length + 1) or not self.ids.keys() >= set(joined):
+            self.prompts(prompts)  # says what is wrong
+        return joined.translate(self._codes).encode("latin-1")
+
+    @cached_property
+    def _codes(self) -> dict[int, str]:
+        return {ord(token): chr(i) for token, i in self.ids.items()}
+
     def outputs(self, outputs: Iterable[str]) -> list[list[int]]:
         """Encode outputs with their stop token, padded to the output length.
 
@@ -91,7 +108,8 @@ class Tokens:
         ('15', None, None, None)
         """
         body = text[:-1]
-        return body if body and text.endswith(STOP) and self.symbols.issuperset(body) else None
+        # Interned, because a long number's outputs are a handful of texts, a million times over.
+        return sys.intern(body) if body and text.endswith(STOP) and self.symbols.issuperset(body) else None
 
     def _encode(self, text: str, length: int) -> list[int]:
         if len(text) > length:

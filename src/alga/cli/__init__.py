@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 import alga
-from alga.cli import add, certify, demo, evaluate, import_, train
+from alga.cli import add, certify, demo, evaluate, import_, reproduce, train
 from alga.errors import AlgaError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command()(train.train)
 app.command()(certify.certify)
 app.command()(evaluate.evaluate)
 app.command("import")(import_.import_)
+app.command()(reproduce.reproduce)
 app.command()(demo.demo)
 
 

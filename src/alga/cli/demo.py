@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Final
 
 import typer
 
 from alga.cli.screen import progress
-
-# The two sums that the author's test script shows.
-PUBLISHED: Final = (
-    (
-        "89675627969177656514819490691831725109908874980671",
-        "32029996942446258125998499183326035828805968783222",
-        "121705624911623914640817989875157760938714843763893",
-    ),
-    (
-        "8967562796917765651481949069183172510990887498067132029996942446258125998499183326035828805968783222",
-        "5905754374160803754361006754299754810645452277514852730076956303947441956535852107660028556910352668",
-        "14873317171078569405842955823482927321636339775581984760073898750205567955035035433695857362879135890",
-    ),
-)
 
 
 def demo() -> None:
@@ -31,6 +16,7 @@ def demo() -> None:
     Example: alga demo
     """
     from alga.calculator import load
+    from alga.studies import published
 
     began = time.monotonic()
     adder = load()
@@ -46,9 +32,9 @@ def demo() -> None:
 
     typer.echo("3. The two sums that the paper's author published.")
     verdicts = [certificate.certified]
-    for x, y, published in PUBLISHED:
+    for x, y, total in published.SUMS:
         answer = adder.add(x, y)
-        verdicts.append(answer == published)
+        verdicts.append(answer == total)
         typer.echo(f"   {len(x)} digits: {_verdict(verdicts[-1])}\n     x = {x}\n     y = {y}\n   sum = {answer}")
 
     digits = 1000

@@ -6,6 +6,7 @@ Nothing is remembered from one round to the next, so every answer is the network
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from alga.progress import Watch, unwatched
 from alga.tasks import Task
 
 if TYPE_CHECKING:
-    from alga.decoding import Decode
+    from alga.decoding import Decode, Decoded
 
 
 @dataclass
@@ -26,12 +27,7 @@ class _Walk:
     columns: list[str]
     outputs: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    generated_tokens: int = 0
-    taken: int = 0
     failed: Step | None = None
-
-    def prompt(self, task: Task) -> str:
-        return task.prompt(self.outputs[-1] if self.outputs else None, self.columns[self.taken])
 
 
 def solve(
@@ -46,33 +42,43 @@ def solve(
     walks = [_Walk(operands, task.columns(*operands)) for operands in problems]
     total, done = sum(len(walk.columns) for walk in walks), 0
     running = walks
-    while running:
-        prompts = [walk.prompt(task) for walk in running]
+    for place in itertools.count():
+        running = [walk for walk in running if walk.failed is None and place < len(walk.columns)]
+        if not running:
+            break
+        if place == 0:
+            prompts = [task.prompt(None, walk.columns[0]) for walk in running]
+        else:
+            prompts = [task.prompt(walk.outputs[-1], walk.columns[place]) for walk in running]
         unique = list(dict.fromkeys(prompts))
-        answers = dict(zip(unique, decode(unique), strict=True))
+        decoded = dict(zip(unique, decode(unique), strict=True))
+        outputs = {prompt: step.output for prompt, step in decoded.items()}
         for walk, prompt in zip(running, prompts, strict=True):
-            decoded = answers[prompt]
-            step = Step(prompt, decoded.text, decoded.margin)
-            walk.taken += 1
-            walk.generated_tokens += len(decoded.text)
-            if keep_steps:
-                walk.steps.append(step)
-            if decoded.output is None:
-                walk.failed = step
+            output = outputs[prompt]
+            if output is not None:
+                walk.outputs.append(output)
             else:
-                walk.outputs.append(decoded.output)
+                walk.failed = _step(prompt, decoded)
+            if keep_steps:
+                walk.steps.append(_step(prompt, decoded))
         done += len(running)
         watch(done, total)
-        running = [walk for walk in running if walk.failed is None and walk.taken < len(walk.columns)]
-    return [
-        Solution(
-            operands=walk.operands,
-            answer=None if walk.failed else task.read(walk.outputs),
-            steps=walk.taken,
-            rounds=walk.taken,
-            generated_tokens=walk.generated_tokens,
-            failed=walk.failed,
-            trace=tuple(walk.steps),
-        )
-        for walk in walks
-    ]
+    return [_solution(task, walk) for walk in walks]
+
+
+def _step(prompt: str, decoded: dict[str, Decoded]) -> Step:
+    return Step(prompt, decoded[prompt].text, decoded[prompt].margin)
+
+
+def _solution(task: Task, walk: _Walk) -> Solution:
+    steps = len(walk.outputs) + (walk.failed is not None)
+    stops = len(walk.outputs)  # every output ended in one more token
+    return Solution(
+        operands=walk.operands,
+        answer=None if walk.failed else task.read(walk.outputs),
+        steps=steps,
+        rounds=steps,
+        generated_tokens=sum(map(len, walk.outputs)) + stops + len(walk.failed.text if walk.failed else ""),
+        failed=walk.failed,
+        trace=tuple(walk.steps),
+    )

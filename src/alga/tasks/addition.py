@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import zip_longest
+from sys import intern
 
 from alga.tasks.contract import Family, Task
 from alga.tasks.numbers import DIGITS, exact, number, without_zeros
@@ -53,7 +54,7 @@ class Addition(Task):
         (['75', '01', '9'], ['75', '01', '90'])
         """
         a, b = map(number, operands)
-        return [x + y for x, y in zip_longest(reversed(a), reversed(b), fillvalue=self._fill)]
+        return [intern(x + y) for x, y in zip_longest(reversed(a), reversed(b), fillvalue=self._fill)]
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         tops = [column[0] for column in reversed(columns)]

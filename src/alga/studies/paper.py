@@ -1,0 +1,162 @@
+"""The paper, reproduced: from nothing to a page that goes through its claims one by one.
+
+Each stage's result is written as soon as it is there, so a reproduction that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from alga import evaluation, files, foreign, recipes, runs, tasks
+from alga.calculator import Calculator, load
+from alga.progress import Watch
+from alga.recipes import Recipe
+from alga.studies.published import SUMS, TRACES
+from alga.training import Training
+
+RESULTS: Final = "paper.json"
+Result = dict[str, Any]
+Show = Callable[[str, Callable[[Watch], Result]], Result]  # runs a stage under its title, with something to watch
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How much is run: the whole reproduction, or a cut one that tests the path."""
+
+    recipe: Recipe
+    first_type_steps: int
+    sums: int
+    digits: int
+    long_sums: int
+    long_digits: int
+
+
+def whole() -> Scale:
+    """The paper's own settings and sizes."""
+    return Scale(
+        recipe=recipes.paper(),
+        first_type_steps=600,
+        sums=1000,
+        digits=1000,
+        long_sums=10,
+        long_digits=300_000,
+    )
+
+
+def quick() -> Scale:
+    """A minute's worth, with the fast recipe."""
+    recipe = dataclasses.replace(recipes.fast(), task=recipes.paper().task, margin=0.0)
+    return Scale(recipe=recipe, first_type_steps=50, sums=20, digits=60, long_sums=2, long_digits=400)
+
+
+def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None) -> Result:
+    """Run every stage that has no result yet; return all results."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RESULTS
+    results: Result = json.loads(path.read_text()) if path.exists() else {}
+    trained, sums, digits = folder / "run", scale.sums, scale.digits
+    stages: dict[str, tuple[str, Callable[[Watch], Result]]] = {
+        "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch)),
+        "first_type": ("training on the first type only", lambda watch: _first_type(folder, scale, watch)),
+        "traces": ("the two traces", lambda _: _traces()),
+        "published": ("the author's two sums", lambda _: _published(load(trained))),
+        "sums": ("random sums", lambda watch: _sums(load(trained), sums, digits, ["uniform"], watch)),
+        "families": ("sums that break adders", lambda watch: _sums(load(trained), sums, digits, [], watch)),
+        "long": ("very long sums", lambda watch: _long(load(trained), scale, watch)),
+    }
+    if author is not None:
+        stages["author"] = ("the author's own weights", lambda watch: _author(author, watch))
+    for name, (title, stage) in stages.items():
+        if name not in results:
+            results[name] = show(title, stage)
+            files.write(path, (json.dumps(results, indent=2) + "\n").encode())
+    return results
+
+
+def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
+    if (folder / "config.json").exists() and not (folder / "certificate.json").exists():
+        training = Training.resume(folder)
+    elif not folder.exists():
+        training = Training.start(folder, recipe, seed=0)
+    else:
+        training = None
+    if training is not None:
+        for progress in training.run():
+            watch(progress.step, recipe.steps)
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    run = runs.load(folder)
+    certificate = run.certificate
+    return {
+        "recipe": recipe.name,
+        "task": run.config.task.name,
+        "parameters": run.model.parameter_count,
+        "vocabulary": list(run.config.tokens.vocabulary),
+        "lengths": [run.config.tokens.input_length, run.config.tokens.output_length],
+        "steps": rows[-1]["step"],
+        "seconds": round(rows[-1]["seconds"], 1),
+        "certified": run.certified,
+        "prompts": len(run.config.task.domain),
+        "least_margin": certificate.least_margin if certificate else None,
+    }
+
+
+def _first_type(folder: Path, scale: Scale, watch: Watch) -> Result:
+    """Train without second-type instances, and count what the network then knows of each type."""
+    recipe = dataclasses.replace(scale.recipe, second_type_share=0.0, steps=scale.first_type_steps)
+    training = Training.start(files.fresh(folder / "first-type"), recipe, seed=0)
+    for progress in training.run():
+        watch(progress.step, recipe.steps)
+    domain = training.config.task.domain
+    decoded = Calculator(runs.load(training.folder)).decoder(list(domain))
+    right = [p for p, step in zip(domain, decoded, strict=True) if step.output == domain[p].output]
+    first = [prompt for prompt, instance in domain.items() if instance.context is None]
+    return {
+        "steps": training.step,
+        "first_right": sum(domain[prompt].context is None for prompt in right),
+        "first": len(first),
+        "second_right": sum(domain[prompt].context is not None for prompt in right),
+        "second": len(domain) - len(first),
+    }
+
+
+def _traces() -> Result:
+    """Compare the shipped network's steps with the paper's; the text's convention needs a network trained on it."""
+    adder = load()
+    same = {
+        "+".join(operands): " ".join(f"{step.prompt} {step.text}" for step in adder.trace(*operands).steps) == printed
+        for operands, printed in TRACES.items()
+    }
+    return {"same": same}
+
+
+def _published(calculator: Calculator) -> Result:
+    return {"right": {str(len(x)): calculator.add(x, y) == answer for x, y, answer in SUMS}}
+
+
+def _sums(calculator: Calculator, count: int, digits: int, families: list[str], watch: Watch) -> Result:
+    problems = evaluation.draw(calculator.task, count=count, max_digits=digits, families=families)
+    return _evaluated(calculator, problems, watch)
+
+
+def _long(calculator: Calculator, scale: Scale, watch: Watch) -> Result:
+    problems = evaluation.draw(
+        calculator.task, count=scale.long_sums, max_digits=scale.long_digits, families=["uniform"], exactly=True
+    )
+    return _evaluated(calculator, problems, watch)
+
+
+def _evaluated(calculator: Calculator, problems: list[evaluation.Problem], watch: Watch) -> Result:
+    began = time.monotonic()
+    result = evaluation.evaluate(calculator, problems, engine="sequential", watch=watch).as_dict()
+    return {**result, "engine": "sequential", "seconds": round(time.monotonic() - began, 1)}
+
+
+def _author(author: Path, watch: Watch) -> Result:
+    run = runs.adopt(tasks.find(recipes.paper().task), foreign.read(author), author).judged(watch)
+    assert run.certificate is not None
+    return {name: run.certificate.as_dict()[name] for name in ("certified", "prompts", "least_margin", "parameters")}

@@ -1,0 +1,56 @@
+"""Slow: the reproduction of the paper, cut; the tutorial, executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+from alga.studies.page import page
+from tests.conftest import Result
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
+    alga: Callable[..., Result], tmp_path: Path, curves: None
+) -> None:
+    done = alga("reproduce", "--quick", "--out", tmp_path / "paper")
+    assert done.code == 0, done.err
+    written = (tmp_path / "paper" / "paper.md").read_text()
+    assert "| the same |" in written
+    assert "NOT" not in written
+    assert "20 random sums" in written
+    assert (tmp_path / "paper" / "paper-curves.png").exists()
+    results = (tmp_path / "paper" / "paper.json").read_bytes()
+    again = alga("reproduce", "--quick", "--out", tmp_path / "paper", "--page", tmp_path / "page.md")
+    assert again.err == ""
+    assert (tmp_path / "paper" / "paper.json").read_bytes() == results
+    assert (tmp_path / "page.md").read_text() == written
+
+
+def test_the_page_does_not_hide_what_went_wrong(alga: Callable[..., Result]) -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    results["traces"]["same"]["65785+8765"] = False
+    results["training"]["certified"] = False
+    assert page(results, "x.png").count("NOT") == 2
+
+
+def test_the_committed_page_is_what_the_committed_results_say() -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    assert (ROOT / "docs" / "paper.md").read_text() == page(results, "paper-curves.png")
+
+
+def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "default")
+    notebook = nbformat.read(ROOT / "docs" / "tutorial.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "certified for addition of any length" in printed
+    assert "Final answer: 18843" in printed
