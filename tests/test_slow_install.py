@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -37,3 +38,31 @@ def test_a_wheel_installed_into_a_clean_environment_has_the_adder(tmp_path: Path
     assert run(command, "certify", cwd=tmp_path).startswith("2,300 / 2,300 prompts right")
     installed = run(*pip, "--python", python, "list")
     assert not any(tool in installed for tool in ("pytest", "mypy", "ruff", "hypothesis"))
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's code blocks in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+
+
+def test_the_readmes_python_works_as_pasted(tmp_path: Path) -> None:
+    (code,) = blocks("python")
+    printed = run(sys.executable, "-W", "error", "-c", code, cwd=tmp_path)
+    assert printed.startswith("74550\ncertified for addition of any length")
+    assert "Final answer: 18843" in printed
+    assert (tmp_path / "my-adder" / "certificate.json").exists()
+
+
+def test_the_readmes_commands_work_as_pasted(tmp_path: Path) -> None:
+    (commands,) = [block for block in blocks("sh") if "alga add" in block]
+    bin_folder = Path(sys.executable).parent
+    script = f'set -e; PATH="{bin_folder}:$PATH"\n{commands}'
+    printed = run("bash", "-c", script, cwd=tmp_path)
+    assert printed.startswith("1000000000000000000000000\n")
+    assert (tmp_path / "runs" / "quick" / "paper.md").exists()
+
+
+def test_the_readmes_trace_is_what_the_command_prints() -> None:
+    (shown,) = blocks("console")
+    command, _, expected = shown.partition("\n")
+    assert run(sys.executable, "-m", *command.removeprefix("$ ").split()) == expected

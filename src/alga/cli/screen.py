@@ -48,7 +48,7 @@ def _bar(what: str, stack: ExitStack) -> Watch:
             if time.monotonic() - began < QUICK_SECONDS:
                 return
             bar = stack.enter_context(_rich_bar())
-            task = bar.add_task(what, note="")
+            task = bar.add_task(what, total=total, note=note)
         assert task is not None
         bar.update(task, completed=done, total=total, note=note)
 
