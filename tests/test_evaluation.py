@@ -60,6 +60,7 @@ def test_problems_depend_on_the_seed_alone() -> None:
     first, again, other = (evaluation.draw(ADDITION, count=50, max_digits=30, seed=seed) for seed in (1, 1, 2))
     assert first == again != other
     assert {problem.family for problem in first} == set(FAMILIES)
+    assert max(problem.digits for problem in first) == first[0].digits == 30
 
 
 def test_the_shipped_adder_is_right_on_every_family(adder: Calculator) -> None:

@@ -25,7 +25,6 @@ from alga.runs import Run
 from alga.tasks import Task
 
 DEFAULT_MODEL: Final = "addition"
-DEFAULT_ENGINE: Final = "sequential"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +108,7 @@ class Calculator:
         """Whether the network has a certificate, and for its weights as they are now."""
         return self.run.certified
 
-    def add(self, *operands: str, engine: str = DEFAULT_ENGINE) -> str:
+    def add(self, *operands: str, engine: str = engines.DEFAULT) -> str:
         """Add two or more numbers given as text of digits.
 
         >>> Calculator.from_pretrained().add("999", "1")
@@ -122,7 +121,7 @@ class Calculator:
             raise AlgaError(result.failure)
         return result.answer
 
-    def solve(self, *operands: str, engine: str = DEFAULT_ENGINE) -> Answer:
+    def solve(self, *operands: str, engine: str = engines.DEFAULT) -> Answer:
         """Solve one problem of the network's task; a failed step is told in the answer, not raised."""
         return self.solve_many([operands], engine=engine)[0]
 
@@ -130,7 +129,7 @@ class Calculator:
         self,
         problems: Sequence[Sequence[str]],
         *,
-        engine: str = DEFAULT_ENGINE,
+        engine: str = engines.DEFAULT,
         keep_steps: bool = False,
         watch: Watch = unwatched,
     ) -> list[Answer]:

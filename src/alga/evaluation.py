@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from rapidfuzz.distance import Levenshtein
 
-from alga.calculator import DEFAULT_ENGINE, Answer, Calculator
+from alga import engines
+from alga.calculator import Answer, Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.tasks import Task
@@ -84,7 +85,10 @@ class Evaluation:
 def draw(
     task: Task, *, count: int, max_digits: int, families: Sequence[str] = (), seed: int = 0, exactly: bool = False
 ) -> list[Problem]:
-    """Draw problems, the families in turn (all by default), of up to or of `exactly` so many digits."""
+    """Draw problems, the families in turn (all by default), of up to or of `exactly` so many digits.
+
+    The first problem always has them all.
+    """
     known = task.families()
     if strangers := [name for name in families if name not in known]:
         raise AlgaError(f"unknown family {strangers[0]!r} of {task.name}; there are {', '.join(known)}")
@@ -93,14 +97,17 @@ def draw(
             raise AlgaError(f"{name} must be at least 1, got {value}")
     rng = Random(seed)
     names = itertools.islice(itertools.cycle(families or known), count)
-    return [Problem(name, known[name](rng, max_digits if exactly else rng.randint(1, max_digits))) for name in names]
+    return [
+        Problem(name, known[name](rng, max_digits if exactly or i == 0 else rng.randint(1, max_digits)))
+        for i, name in enumerate(names)
+    ]
 
 
 def evaluate(
     calculator: Calculator,
     problems: Sequence[Problem],
     *,
-    engine: str = DEFAULT_ENGINE,
+    engine: str = engines.DEFAULT,
     watch: Watch = unwatched,
 ) -> Evaluation:
     """Solve all problems and compare each answer with the task's own; `watch` is told of columns."""

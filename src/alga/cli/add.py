@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 
-from alga import files
+from alga import engines, files
 from alga.cli.screen import AsJson, Model, Out, as_json, check_out, deliver, progress
 from alga.errors import AlgaError
 
@@ -30,7 +30,9 @@ def add(
         str | None, typer.Option(help='Read problems from this file (- for standard input), one "A B" or "A+B" a line.')
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")] = False,
-    engine: Annotated[str, typer.Option(help="How steps are chained: sequential.")] = "sequential",
+    engine: Annotated[
+        str, typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.")
+    ] = engines.DEFAULT,
     model: Model = "addition",
     json: AsJson = False,
     out: Out = None,
@@ -52,7 +54,6 @@ def add(
     check_out(out)
     operands = [_operand(operand) for operand in operands]
 
-    from alga import engines
     from alga.calculator import load
 
     engines.find(engine)

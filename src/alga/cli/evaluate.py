@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from alga import engines
 from alga.cli.screen import AsJson, as_json, progress
 from alga.errors import AlgaError
 
@@ -26,7 +27,9 @@ def evaluate(
     families: Annotated[
         str | None, typer.Option(help="Which kinds of problems, separated by commas.", show_default="all in turn")
     ] = None,
-    engine: Annotated[str, typer.Option(help="How steps are chained: sequential.")] = "sequential",
+    engine: Annotated[
+        str, typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.")
+    ] = engines.DEFAULT,
     show: Annotated[
         bool, typer.Option("--show", help="Print each problem, its real and its predicted answer.")
     ] = False,
@@ -43,7 +46,7 @@ def evaluate(
     """
     if numbers is not None and (digits is not None or count is not None or families is not None):
         raise AlgaError("--numbers goes with neither --count, --digits nor --families")
-    from alga import engines, evaluation
+    from alga import evaluation
     from alga.calculator import load
 
     engines.find(engine)

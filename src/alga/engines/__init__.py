@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from alga.engines import sequential
 from alga.engines.solution import Solution, Step, as_table
@@ -14,7 +14,7 @@ from alga.tasks import Task
 if TYPE_CHECKING:
     from alga.decoding import Decode
 
-__all__ = ["Engine", "Solution", "Step", "as_table", "find", "names"]
+__all__ = ["DEFAULT", "Engine", "Solution", "Step", "as_table", "find", "names"]
 
 
 class Engine(Protocol):
@@ -33,7 +33,9 @@ class Engine(Protocol):
         ...
 
 
-_ENGINES: dict[str, Engine] = {"sequential": sequential.solve}
+DEFAULT: Final = "sequential"
+
+_ENGINES: dict[str, Engine] = {DEFAULT: sequential.solve}
 
 
 def names() -> tuple[str, ...]:
