@@ -35,7 +35,7 @@ def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
     assert (tmp_path / "page.md").read_text() == written
 
 
-def test_the_page_does_not_hide_what_went_wrong(alga: Callable[..., Result]) -> None:
+def test_the_page_does_not_hide_what_went_wrong() -> None:
     results = json.loads((ROOT / "results" / "paper.json").read_text())
     results["traces"]["same"]["65785+8765"] = False
     results["training"]["certified"] = False
