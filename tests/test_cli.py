@@ -24,7 +24,18 @@ from tests.test_engines import FIRST
 
 Alga = Callable[..., Result]
 
-ADD_KEYS = ["task", "engine", "model", "operands", "answer", "steps", "rounds", "generated_tokens", "certified"]
+ADD_KEYS = [
+    "task",
+    "engine",
+    "model",
+    "operands",
+    "answer",
+    "steps",
+    "rounds",
+    "generated_tokens",
+    "certified",
+    "network_calls",
+]
 CERTIFY_KEYS = {
     "certified", "task", "strength", "prompts", "failures", "least_margin", "parameters", "sha256", "dtype",
 }  # fmt: skip
@@ -157,7 +168,7 @@ MISTAKES = {
     "standard input twice": (["add", "-", "-"], "can be read once only"),
     "a missing file": (["add", "@nowhere.txt", "1"], "nowhere.txt: no such file or directory"),
     "a folder as file": (["add", "@.", "1"], "is a directory"),
-    "an unknown engine": (["add", "1", "2", "--engine", "abacus"], "unknown engine 'abacus'; there are sequential"),
+    "an unknown engine": (["add", "1", "2", "--engine", "abacus"], "unknown engine 'abacus'; there are table, sequential, lookahead"),
     "an unknown model": (["add", "1", "2", "--model", "nowhere"], "no model 'nowhere'"),
     "an unknown option": (["add", "1", "2", "--jsn"], "no such option: --jsn"),
     "out into no folder": (["add", "1", "2", "--out", "nowhere/sum"], "nowhere is not a folder"),

@@ -7,8 +7,9 @@ import torch
 
 from alga import tasks
 from alga.calculator import Calculator
+from alga.config import ModelConfig
 from alga.decoding import Decoder
-from alga.model import ModelConfig, Transformer
+from alga.model import Transformer
 from alga.tokens import START, STOP_ID, Tokens
 
 TASK = tasks.find("addition")

@@ -10,11 +10,27 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "files", "tasks", "tokens", "model", "decoding", "table", "certificate", "sampling",
-    "recipes", "card", "plots", "metrics", "rds", "foreign", "runs", "checkpoint", "training", "engines", "calculator",
+    "errors", "progress", "files", "tasks", "tokens", "config", "model", "compiled", "decoding", "table", "certificate",
+    "sampling",
+    "recipes", "card", "plots", "metrics", "rds", "foreign",
+    "weights", "runs", "checkpoint", "training", "engines", "calculator",
     "evaluation", "studies", "cli", "__main__",
 )  # fmt: skip
-WITHOUT_TORCH = ("errors", "progress", "files", "tasks", "tokens", "table", "certificate", "card", "engines", "plots")
+WITHOUT_TORCH = (
+    "errors",
+    "progress",
+    "files",
+    "tasks",
+    "tokens",
+    "table",
+    "certificate",
+    "card",
+    "engines",
+    "plots",
+    "config",
+    "runs",
+    "calculator",
+)
 
 
 def stage_of(path: Path) -> str:

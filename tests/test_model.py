@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from alga import tasks
+from alga.config import ModelConfig
 from alga.errors import AlgaError
-from alga.model import ModelConfig, Transformer
+from alga.model import Transformer
 from alga.tokens import Tokens
 
 CONFIG = ModelConfig(vocabulary=14, input_length=5, output_length=3)

@@ -19,6 +19,7 @@ from tests.conftest import ALL_TASKS
 SIZES = {
     "addition": 2300,
     "addition-padded": 2100,
+    "addition-lookahead": 341,
     "subtraction": 2100,
     "times-a-digit": 4610,
     "division-by-a-digit": 4590,

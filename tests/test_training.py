@@ -12,7 +12,7 @@ import torch
 from alga import recipes
 from alga.calculator import load
 from alga.errors import AlgaError
-from alga.runs import Run
+from alga.runs import Weights
 from alga.training import Training
 from tests.conftest import tiny
 
@@ -24,7 +24,7 @@ def trained(folder: Path, **changes: object) -> Training:
 
 
 def bits(training: Training) -> bytes:
-    return Run(name="", config=training.config, model=training.model).data
+    return Weights.of(training.config, training.model).data
 
 
 def steps_in(folder: Path) -> list[int]:

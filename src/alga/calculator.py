@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from alga import engines, runs
 from alga.certificate import Certificate
-from alga.decoding import Decoder, Detail
-from alga.engines import Solution, Step, as_table
+from alga.engines import Solution, Step, as_table, sequential
+from alga.engines import table as table_engine
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.runs import Run
-from alga.tasks import Task
+from alga.table import Table, extract
+from alga.tasks import Lookahead, Task
+
+if TYPE_CHECKING:
+    from alga.decoding import Decoder, Detail
 
 DEFAULT_MODEL: Final = "addition"
 
@@ -36,6 +41,7 @@ class Answer:
     model: str
     operands: tuple[str, ...]
     certified: bool
+    network_calls: int  # while it was solved, together with those that were solved side by side with it
     solutions: tuple[Solution, ...]
 
     @property
@@ -47,6 +53,11 @@ class Answer:
     def failure(self) -> str:
         """The failure in words; empty where there is none."""
         return self.solutions[-1].failure
+
+    @property
+    def uncertain(self) -> str | None:
+        """The first prompt on the way that rounding might have decided, where there was one."""
+        return next((solution.uncertain for solution in self.solutions if solution.uncertain), None)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as plain values, in a stable order."""
@@ -60,7 +71,10 @@ class Answer:
             "rounds": sum(solution.rounds for solution in self.solutions),
             "generated_tokens": sum(solution.generated_tokens for solution in self.solutions),
             "certified": self.certified,
-        } | ({"failure": self.failure} if self.failure else {})
+            "network_calls": self.network_calls,
+            **({"failure": self.failure} if self.failure else {}),
+            **({"uncertain": self.uncertain} if self.uncertain else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -90,8 +104,35 @@ class Calculator:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.task = run.config.task
-        self.decoder = Decoder(run.model, run.config.tokens)
+        self.trained = run.config.task
+        self.task = self.trained.base if isinstance(self.trained, Lookahead) else self.trained
+        self._extracted: tuple[str, Table] | None = None
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The network itself, opened on first use."""
+        from alga.decoding import Decoder
+
+        return Decoder(self.run.model, self.run.config.tokens)
+
+    @property
+    def table(self) -> Table:
+        """All that the network answers: as certified, or extracted now where there is no certificate."""
+        if self.certified and self.run.table is not None:
+            return self.run.table
+        sha256 = self.run.sha256
+        if self._extracted is None or self._extracted[0] != sha256:
+            self._extracted = sha256, extract(self.trained, self.decoder)[0]
+        return self._extracted[1]
+
+    @cached_property
+    def companion(self) -> Calculator:
+        """The network that finds all carries of this task at once: this one itself, or one that ships with it."""
+        if isinstance(self.trained, Lookahead):
+            return self
+        if self.task.lookahead not in runs.shipped():
+            raise AlgaError(f"there is no lookahead network for {self.task.name}")
+        return load(self.task.lookahead)
 
     @classmethod
     def from_pretrained(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Calculator:
@@ -108,7 +149,7 @@ class Calculator:
         """Whether the network has a certificate, and for its weights as they are now."""
         return self.run.certified
 
-    def add(self, *operands: str, engine: str = engines.DEFAULT) -> str:
+    def add(self, *operands: str, engine: str | None = None) -> str:
         """Add two or more numbers given as text of digits.
 
         >>> Calculator.from_pretrained().add("999", "1")
@@ -121,38 +162,67 @@ class Calculator:
             raise AlgaError(result.failure)
         return result.answer
 
-    def solve(self, *operands: str, engine: str = engines.DEFAULT) -> Answer:
+    def solve(self, *operands: str, engine: str | None = None) -> Answer:
         """Solve one problem of the network's task; a failed step is told in the answer, not raised."""
         return self.solve_many([operands], engine=engine)[0]
 
+    @property
+    def own_engine(self) -> str:
+        """The engine that runs the network itself."""
+        return "lookahead" if isinstance(self.trained, Lookahead) else "sequential"
+
+    def engine_for(self, engine: str | None) -> str:
+        """Return the engine that runs: `table` where the network is certified, unless another is asked for."""
+        if engine is not None:
+            engines.find(engine)
+        if isinstance(self.trained, Lookahead):
+            if engine not in (None, self.own_engine):
+                raise AlgaError(f"the model {self.run.name} runs by the engine lookahead only, not by {engine}")
+            return self.own_engine
+        if engine is None:
+            return "table" if self.certified else self.own_engine
+        return engine
+
     def solve_many(
-        self,
-        problems: Sequence[Sequence[str]],
-        *,
-        engine: str = engines.DEFAULT,
-        keep_steps: bool = False,
-        watch: Watch = unwatched,
+        self, problems: Sequence[Sequence[str]], *, engine: str | None = None, watch: Watch = unwatched
     ) -> list[Answer]:
-        """Solve problems side by side."""
-        solve, arity = engines.find(engine), self.task.arity
+        """Solve problems by the given engine, or by the one that `engine_for` chooses."""
+        engine = self.engine_for(engine)
+        network = self.companion if engine == "lookahead" else self
+        solve = engines.find(engine)
+        return network._answers(problems, engine, lambda ahead: solve(network, ahead, watch))
+
+    def stream(self, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
+        """Solve one problem by the table engine from files that hold a number each to a file, in bounded memory."""
+        table_engine.stream(self.task, self.table, paths, sink, watch)
+
+    def streams(self, engine: str | None) -> bool:
+        """Tell whether `stream` does what `solve` would do with that engine."""
+        return self.engine_for(engine) == "table" and table_engine.streams(self.task, self.table)
+
+    def _answers(
+        self, problems: Sequence[Sequence[str]], engine: str, solve: Callable[[list[tuple[str, ...]]], list[Solution]]
+    ) -> list[Answer]:
+        """Solve problems, those with more operands than the task takes at once two at a time."""
+        arity = self.task.arity
         for problem in problems:
             if len(problem) < arity or (len(problem) > arity and not self.task.folds):
                 more = " or more" if self.task.folds else ""
                 raise AlgaError(f"{self.task.name} takes {arity}{more} numbers, got {len(problem)}")
             for operand in problem[arity:]:
                 self.task.columns(*[operand] * arity)  # refuse it now, not after the first two are done
+        calls = self._network_calls
         solutions: list[list[Solution]] = [[] for _ in problems]
         ahead = {i: tuple(problem[:arity]) for i, problem in enumerate(problems)}
         while ahead:
-            found = solve(self.task, self.decoder, list(ahead.values()), keep_steps=keep_steps, watch=watch)
             following: dict[int, tuple[str, ...]] = {}
-            for i, solution in zip(ahead, found, strict=True):
+            for i, solution in zip(ahead, solve(list(ahead.values())), strict=True):
                 solutions[i].append(solution)
                 rest = problems[i][arity + len(solutions[i]) - 1 :]
                 if rest and solution.answer is not None:
                     following[i] = (solution.answer, rest[0])
             ahead = following
-        certified = self.certified
+        certified, calls = self.certified, self._network_calls - calls
         return [
             Answer(
                 task=self.task.name,
@@ -160,12 +230,18 @@ class Calculator:
                 model=self.run.name,
                 operands=tuple(problem),
                 certified=certified,
+                network_calls=calls,
                 solutions=tuple(done),
             )
             for problem, done in zip(problems, solutions, strict=True)
         ]
 
-    def trace(self, *operands: str, attention: bool = False) -> Trace:
+    @property
+    def _network_calls(self) -> int:
+        """How often the network was called so far; a network that was never opened was not."""
+        return self.decoder.network_calls if "decoder" in vars(self) else 0
+
+    def trace(self, *operands: str, attention: bool = False, watch: Watch = unwatched) -> Trace:
         """Solve one problem by the network, step by step, and keep the steps.
 
         With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
@@ -173,12 +249,20 @@ class Calculator:
         >>> print(str(Calculator.from_pretrained().trace("9582", "9261")).splitlines()[2])
                2ª) INPUT: 3C86  generates three OUTPUTS: 14S
         """
-        (result,) = self.solve_many([operands], keep_steps=True)
-        trace = Trace(self.task, result)
+        trace = Trace(self.task, self._traced(operands, watch))
         if not attention:
             return trace
         details = tuple(self.decoder.detail(step.prompt, step.text) for step in trace.steps)
         return dataclasses.replace(trace, details=details)
+
+    def _traced(self, operands: Sequence[str], watch: Watch) -> Answer:
+        self.engine_for("sequential")
+        (result,) = self._answers(
+            [operands],
+            "sequential",
+            lambda ahead: sequential.solve(self.task, self.decoder, ahead, keep_steps=True, watch=watch),
+        )
+        return result
 
     def certify(self, watch: Watch = unwatched) -> Certificate:
         """Judge the network as it is now, prompt by prompt, whatever certificate it came with."""

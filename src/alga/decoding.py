@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Final
 
 import torch
@@ -90,6 +92,17 @@ class Decoder:
             text = self.tokens.text(ids)
             self._texts[ids] = text, self.tokens.output(text)
         return self._texts[ids]
+
+    @property
+    def machine(self) -> dict[str, str | int]:
+        """What it computes on, and with."""
+        return {
+            "platform": f"{platform.system()} {platform.machine()}",
+            "device": self.model.mask.device.type,
+            "threads": torch.get_num_threads(),
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in ("alga", "torch")},
+        }
 
     @torch.inference_mode()
     def detail(self, prompt: str, text: str) -> Detail:

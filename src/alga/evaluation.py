@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from rapidfuzz.distance import Levenshtein
 
-from alga import engines
 from alga.calculator import Answer, Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -107,26 +106,32 @@ def evaluate(
     calculator: Calculator,
     problems: Sequence[Problem],
     *,
-    engine: str = engines.DEFAULT,
+    engine: str | None = None,
     watch: Watch = unwatched,
 ) -> Evaluation:
-    """Solve all problems and compare each answer with the task's own; `watch` is told of columns."""
+    """Solve all problems, by default with the network itself, and compare each answer with the task's own.
+
+    `watch` is told of columns.
+    """
     total, before = sum(problem.digits for problem in problems), 0
     outcomes: list[Outcome] = []
     for chunk in _chunks(problems):
+        columns = sum(problem.digits for problem in chunk)
         answers = calculator.solve_many(
             [problem.operands for problem in chunk],
-            engine=engine,
-            watch=lambda done, _, before=before: watch(before + done, total),  # type: ignore[misc]
+            engine=engine or calculator.own_engine,
+            watch=lambda done, of, before=before, some=columns: watch(before + done * some // of, total),  # type: ignore[misc]
         )
         for problem, answer in zip(chunk, answers, strict=True):
             outcomes.append(Outcome(problem, calculator.task.answer(*problem.operands), answer))
-        before += sum(problem.digits for problem in chunk)
+        before += columns
     return Evaluation(tuple(outcomes))
 
 
 def first_wrong_step(calculator: Calculator, operands: Sequence[str]) -> str:
     """Ask for one problem again, alone, and tell the first step that is not the task's."""
+    if calculator.own_engine != "sequential":
+        return "the certificate names the prompts that are wrong"
     trace = calculator.trace(*operands)
     for i, (step, exact) in enumerate(zip(trace.steps, calculator.task.steps(*operands), strict=False), start=1):
         if step.text != f"{exact.output}S":

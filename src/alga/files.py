@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 UNFINISHED: Final = ".unfinished"  # how files end that are being written
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: a kill at any moment leaves the old one or the new one.
+    """Write a file whole or not at all."""
+    with writing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be written whole or not at all: a kill at any moment leaves the old one or the new one.
 
     A link is followed; what is no ordinary file (a pipe, a device) is written to, not replaced.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            yield file
         return
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=UNFINISHED)
@@ -27,7 +37,7 @@ def write(path: Path, data: bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())

@@ -14,43 +14,15 @@ Shapes: B batch, L positions, Q positions computed, D width, H heads, E width of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from alga.errors import AlgaError
+from alga.config import ModelConfig
 from alga.tokens import PAD_ID
 
-LARGEST: Final = 65_536  # of any setting: a configuration that asks for more is damaged or hostile
-
 Cache = list[tuple[Tensor, Tensor]]  # keys and values of the positions read so far, per layer
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
-    """The shape of a network. The defaults are the paper's, which has 102,464 parameters for addition."""
-
-    vocabulary: int
-    input_length: int
-    output_length: int
-    width: int = 64
-    heads: int = 2
-    layers: int = 2
-    hidden: int = 256
-    dropout: float = 0.2
-
-    def __post_init__(self) -> None:
-        for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
-            value = getattr(self, name)
-            if type(value) is not int or not 1 <= value <= LARGEST:
-                raise AlgaError(f"model setting {name} must be a whole number from 1 to {LARGEST:,}, got {value!r}")
-        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
-            raise AlgaError(f"model setting dropout must be at least 0 and below 1, got {self.dropout!r}")
-        if self.width % self.heads:
-            raise AlgaError(f"model width {self.width} cannot be shared among {self.heads} heads")
 
 
 class Attention(nn.Module):

@@ -13,59 +13,69 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import os
-import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import safetensors.torch
-import torch
-from safetensors import SafetensorError
-from torch import Tensor
-
-from alga import files, tasks
+from alga import config as configs
+from alga import files
 from alga.card import card
 from alga.certificate import Certificate, certify
-from alga.decoding import CHUNK, Decoder
+from alga.config import Config, ModelConfig
 from alga.errors import AlgaError
-from alga.model import ModelConfig, Transformer
 from alga.progress import Watch, unwatched
 from alga.table import Table
 from alga.tasks import Task
 from alga.tokens import Tokens
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from alga.model import Transformer
+
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
-FORMAT: Final = 1
-IDENTITY: Final = "alga"  # under this key the weight file says what it is for
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
-    """What config.json says: which task in which tokens, which network, and how it is trained where that is known."""
+class Weights:
+    """A weight file that is not opened before its network is needed: that takes torch, and torch takes a second."""
 
-    task: Task
-    model: ModelConfig
-    training: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, config: Config, data: bytes, path: Path) -> None:
+        self._config, self._data, self._path = config, data, path
+
+    @classmethod
+    def of(cls, config: Config, model: Transformer) -> Weights:
+        """Hold a network that is in memory already."""
+        held = cls(config, b"", Path())
+        held.model = model
+        return held
 
     @cached_property
-    def tokens(self) -> Tokens:
-        """The task's tokens."""
-        return Tokens.of(self.task)
+    def model(self) -> Transformer:
+        """The network, opened on first use; what is damaged or does not fit is refused."""
+        from alga import weights
+
+        return weights.unpack(self._data, self._config, self._path)
 
     @property
-    def identity(self) -> str:
-        """What weights need to mean something; it is written into their file, so that the hash covers it."""
-        content = {
-            "task": self.task.name,
-            "vocabulary": self.tokens.vocabulary,
-            "model": dataclasses.asdict(self.model),
-        }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+    def sha256(self) -> str:
+        """The hash of the weights as they are now."""
+        return hashlib.sha256(self.data).hexdigest() if "model" in vars(self) else self._stored_sha256
+
+    @cached_property
+    def _stored_sha256(self) -> str:
+        return hashlib.sha256(self._data).hexdigest()
+
+    @property
+    def data(self) -> bytes:
+        """The weights as they are now, as the bytes of a safetensors file that also says what they are for."""
+        if "model" not in vars(self):
+            return self._data
+        from alga import weights
+
+        return weights.pack(self.model, self._config)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,20 +84,19 @@ class Run:
 
     name: str
     config: Config
-    model: Transformer
+    weights: Weights
     certificate: Certificate | None = None
     table: Table | None = None
 
     @property
-    def data(self) -> bytes:
-        """The weights as they are now, as the bytes of a safetensors file that also says what they are for."""
-        tensors = {name: tensor.cpu().contiguous() for name, tensor in self.model.state_dict().items()}
-        return safetensors.torch.save(tensors, {IDENTITY: self.config.identity})
+    def model(self) -> Transformer:
+        """The network."""
+        return self.weights.model
 
     @property
     def sha256(self) -> str:
         """The hash of the weights as they are now."""
-        return hashlib.sha256(self.data).hexdigest()
+        return self.weights.sha256
 
     @property
     def certified(self) -> bool:
@@ -96,20 +105,17 @@ class Run:
 
     def judged(self, watch: Watch = unwatched) -> Run:
         """Return the run with a new certificate and table: every prompt checked now, whatever it came with."""
+        from alga.decoding import CHUNK, Decoder
+
+        decoder = Decoder(self.model, self.config.tokens)
         certificate, table = certify(
             self.config.task,
-            Decoder(self.model, self.config.tokens),
+            decoder,
             sha256=self.sha256,
             parameters=self.model.parameter_count,
             dtype=str(self.model.head.weight.dtype).removeprefix("torch."),
             batch_sizes=(1, min(CHUNK, len(self.config.task.domain))),
-            machine={
-                "platform": f"{platform.system()} {platform.machine()}",
-                "device": self.model.head.weight.device.type,
-                "threads": torch.get_num_threads(),
-                "python": platform.python_version(),
-                **{package: metadata.version(package) for package in ("alga", "torch")},
-            },
+            machine=decoder.machine,
             watch=watch,
         )
         return dataclasses.replace(self, certificate=certificate, table=table)
@@ -149,23 +155,18 @@ def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run
 
 def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
     folder = locate(model)
-    config = load_config(folder)
+    config = configs.load(folder)
     path = folder / "model.safetensors"
     if not path.is_file():
         unfinished = f"; its training goes on with: alga train --resume {folder}"
         raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
     data = path.read_bytes()
-    try:
-        weights = safetensors.torch.load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    except (SafetensorError, ValueError, KeyError) as problem:
-        raise AlgaError(f"{path} is damaged: {problem}") from None
-    if header.get("__metadata__", {}).get(IDENTITY) != config.identity:
-        raise AlgaError(f"{path} was written for another task or model than config.json says")
-    run = Run(name=os.fspath(model), config=config, model=_network(weights, config.model, path))
+    config.check_identity(data, path)
+    run = Run(name=os.fspath(model), config=config, weights=Weights(config, data, path))
     if not read_certificate or not (folder / "certificate.json").exists():
+        _ = run.model  # no certificate vouches for these weights: open them at once
         return run
-    certificate, table = _certificate_and_table(folder, config, hashlib.sha256(data).hexdigest())
+    certificate, table = _certificate_and_table(folder, run)
     return dataclasses.replace(run, certificate=certificate, table=table)
 
 
@@ -177,8 +178,8 @@ def save(folder: Path, run: Run) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for stale in ("certificate.json", "table.json"):
         (folder / stale).unlink(missing_ok=True)
-    save_config(folder, run.config)
-    files.write(folder / "model.safetensors", run.data)
+    configs.save(folder, run.config)
+    files.write(folder / "model.safetensors", run.weights.data)
     files.write(folder / "README.md", text.encode())
     if run.table is not None:
         files.write(folder / "table.json", run.table.to_json().encode())
@@ -197,75 +198,19 @@ def claim(folder: Path) -> None:
     files.sweep(folder)
 
 
-def save_config(folder: Path, config: Config) -> None:
-    """Write config.json; the vocabulary and lengths are stored so that a changed task cannot go unnoticed."""
-    content = {
-        "format": FORMAT,
-        "task": config.task.name,
-        "vocabulary": config.tokens.vocabulary,
-        "model": dataclasses.asdict(config.model),
-        "training": config.training,
-    }
-    files.write(folder / "config.json", (json.dumps(content, indent=2) + "\n").encode())
-
-
-def load_config(folder: Path) -> Config:
-    """Read config.json; refuse one that does not describe a network for its task."""
-    path = folder / "config.json"
-    try:
-        content = json.loads(path.read_bytes())
-        if content["format"] != FORMAT:
-            raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
-        task = tasks.find(content["task"])
-        config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))
-        stated = (tuple(content["vocabulary"]), config.model.input_length, config.model.output_length)
-    except AlgaError:
-        raise
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise AlgaError(f"{path} is no configuration of a run ({type(problem).__name__}: {problem})") from None
-    tokens = config.tokens
-    if stated != (tokens.vocabulary, tokens.input_length, tokens.output_length) or config.model.vocabulary != len(
-        tokens.vocabulary
-    ):
-        raise AlgaError(f"{path} has other tokens or lengths than the task {task.name}")
-    return config
-
-
 def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
     """Return a run of the paper's architecture with weights that were trained elsewhere."""
     tokens = Tokens.of(task)
     shape = ModelConfig(
         vocabulary=len(tokens.vocabulary), input_length=tokens.input_length, output_length=tokens.output_length
     )
-    return Run(name=source.name, config=Config(task=task, model=shape), model=_network(weights, shape, source))
+    from alga import weights as opened
+
+    config = Config(task=task, model=shape)
+    return Run(name=source.name, config=config, weights=Weights.of(config, opened.network(weights, shape, source)))
 
 
-def _network(weights: dict[str, Tensor], config: ModelConfig, path: Path) -> Transformer:
-    """Build the network of a configuration around weights that fit it; refuse others."""
-    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
-    if layers != config.layers:
-        raise AlgaError(f"{path} does not match its configuration: it has {layers} layers, expected {config.layers}")
-    with torch.device("meta"):  # shapes without memory, whatever the configuration claims
-        expected = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
-    if weights.keys() != expected.keys():
-        name = min(weights.keys() ^ expected.keys())
-        raise AlgaError(
-            f"{path} does not match its configuration: {name} is {'missing' if name in expected else 'extra'}"
-        )
-    for name, tensor in weights.items():
-        if tensor.shape != expected[name]:
-            shapes = f"{list(tensor.shape)}, expected {list(expected[name])}"
-            raise AlgaError(f"{path} does not match its configuration: {name} has the shape {shapes}")
-        if tensor.dtype != torch.float32:
-            raise AlgaError(f"{path}: {name} holds {tensor.dtype}, expected torch.float32")
-        if not bool(tensor.isfinite().all()):
-            raise AlgaError(f"{path}: {name} holds a number that is not finite")
-    network = Transformer(config)
-    network.load_state_dict(weights)
-    return network.eval()
-
-
-def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[Certificate, Table]:
+def _certificate_and_table(folder: Path, run: Run) -> tuple[Certificate, Table]:
     path = folder / "certificate.json"
     try:
         certificate = Certificate.from_json(path.read_text(errors="replace"))
@@ -275,10 +220,11 @@ def _certificate_and_table(folder: Path, config: Config, sha256: str) -> tuple[C
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
     except AlgaError as problem:
         raise AlgaError(f"{path}: {problem}") from None
-    task = config.task
-    if certificate.sha256 != sha256:
-        stated = f"{str(certificate.sha256)[:12]}…"
-        raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({sha256[:12]}…)")
+    task = run.config.task
+    if certificate.sha256 != run.sha256:
+        _ = run.model  # says so if they are damaged
+        stated, actual = f"{certificate.sha256[:12]}…", f"{run.sha256[:12]}…"
+        raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({actual})")
     if certificate.task != task.name or certificate.prompts != len(task.domain):
         raise AlgaError(f"{folder}: the certificate is not for the {len(task.domain):,} prompts of {task.name}")
     if certificate.table_sha256 != table.sha256:

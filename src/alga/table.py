@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -25,22 +25,29 @@ UNCERTAIN: Final = 1e-4  # margins up to here may fall either way on another mac
 
 @dataclass(frozen=True)
 class Table:
-    """What the network answers to each prompt, None where that is no output; and the prompts it is uncertain of."""
+    """What the network answers to each prompt, None where that is no output.
+
+    `broken` has what was written instead of an output; `uncertain` lists the prompts that rounding might decide.
+    """
 
     task: str
     outputs: dict[str, str | None]
     uncertain: tuple[str, ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str:
         """The hash of what the table says, the same on every machine that computes the same answers."""
         return hashlib.sha256(self._canonical().encode()).hexdigest()
 
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
     def to_json(self) -> str:
         """Return the table as JSON with its hash; what the hash covers is the rest, keys sorted, no spaces.
 
         >>> Table("parity", {"1": "1", "0": "0"}).to_json()[:56]
-        '{"outputs":{"0":"0","1":"1"},"task":"parity","uncertain"'
+        '{"broken":{},"outputs":{"0":"0","1":"1"},"task":"parity"'
         """
         return f'{self._canonical()[:-1]},"sha256":"{self.sha256}"}}\n'
 
@@ -49,7 +56,7 @@ class Table:
         """Read a table; one that was altered is refused."""
         try:
             content = json.loads(text)
-            table = cls(content["task"], dict(content["outputs"]), tuple(content["uncertain"]))
+            table = cls(content["task"], dict(content["outputs"]), tuple(content["uncertain"]), dict(content["broken"]))
             stated, actual = content["sha256"], table.sha256
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"expected a table as JSON, got something else ({problem})") from None
@@ -58,7 +65,12 @@ class Table:
         return table
 
     def _canonical(self) -> str:
-        content = {"outputs": self.outputs, "task": self.task, "uncertain": sorted(self.uncertain)}
+        content = {
+            "broken": self.broken,
+            "outputs": self.outputs,
+            "task": self.task,
+            "uncertain": sorted(self.uncertain),
+        }
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
@@ -76,4 +88,5 @@ def extract(task: Task, decode: Decode) -> tuple[Table, dict[str, Decoded]]:
     explore(task, respond)
     outputs = {prompt: step.output for prompt, step in decoded.items()}
     uncertain = tuple(prompt for prompt, step in decoded.items() if not step.margin > UNCERTAIN)
-    return Table(task.name, outputs, uncertain), decoded
+    broken = {prompt: step.text for prompt, step in decoded.items() if step.output is None}
+    return Table(task.name, outputs, uncertain, broken), decoded

@@ -18,15 +18,17 @@ from typing import Final
 
 import torch
 
+from alga import config as configs
 from alga import files, metrics, runs, tasks
 from alga.certificate import Certificate
 from alga.checkpoint import Checkpoint
+from alga.config import Config, ModelConfig
 from alga.decoding import Decoder
 from alga.errors import AlgaError
 from alga.metrics import Progress, loss_of
-from alga.model import ModelConfig, Transformer
+from alga.model import Transformer
 from alga.recipes import Recipe
-from alga.runs import CHECKPOINT, Config, Run
+from alga.runs import CHECKPOINT, Run, Weights
 from alga.sampling import Sampler
 from alga.tokens import Tokens
 
@@ -95,13 +97,13 @@ class Training:
         config = Config(task=task, model=model, training=settings)
         training = cls(folder, config)
         runs.claim(folder)
-        runs.save_config(folder, config)
+        configs.save(folder, config)
         return training
 
     @classmethod
     def resume(cls, folder: Path, *, steps: int | None = None) -> Training:
         """Continue the run in `folder` from its last checkpoint; `steps` may move its end."""
-        config = runs.load_config(runs.locate(folder))
+        config = configs.load(runs.locate(folder))
         if not config.training:
             raise AlgaError(f"{folder} was not trained here: there is nothing to resume")
         if (folder / "model.safetensors").exists() and not (folder / CHECKPOINT).exists():
@@ -119,7 +121,7 @@ class Training:
         training._load_checkpoint()
         if training.step >= training.recipe.steps:
             raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
-        runs.save_config(folder, config)
+        configs.save(folder, config)
         return training
 
     def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
@@ -196,7 +198,7 @@ class Training:
         runs.save(self.folder, run)
 
     def _as_run(self) -> Run:
-        return Run(name=str(self.folder), config=self.config, model=self.model)
+        return Run(name=str(self.folder), config=self.config, weights=Weights.of(self.config, self.model))
 
     @contextlib.contextmanager
     def _our_settings(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
@@ -31,15 +32,21 @@ def add(
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")] = False,
     engine: Annotated[
-        str, typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.")
-    ] = engines.DEFAULT,
+        str | None,
+        typer.Option(
+            help=f"How steps are chained: {', '.join(engines.names())}.",
+            show_default="table where the network is certified, else sequential",
+        ),
+    ] = None,
     model: Model = "addition",
     json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """Add numbers of any length, column by column, by the network.
+    """Add numbers of any length: by the network's certified table, or column by column by the network itself.
 
     Example: alga add 65785 8765 --trace
+
+    Example: alga add @a.txt @b.txt --out sum.txt
     """
     operands = numbers or []
     for operand in operands:
@@ -51,28 +58,37 @@ def add(
         raise AlgaError(f"expected at least two numbers to add, got {len(operands)} (see alga add --help)")
     if operands.count("-") > 1:
         raise AlgaError("standard input (-) can be read once only")
+    if trace and engine not in (None, "sequential"):
+        raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
     check_out(out)
-    operands = [_operand(operand) for operand in operands]
-
+    if engine is not None:
+        engines.find(engine)
     from alga.calculator import load
 
-    engines.find(engine)
     calculator = load(model)
     if calculator.task.verb != "add":
         raise AlgaError(f"the model {model} does not add: it computes {calculator.task.summary}")
     if not calculator.certified:
         typer.echo(f"alga: warning: the model {model} has no certificate; its answers may be wrong", err=True)
-    if pairs is None:
-        raise typer.Exit(_one(calculator, operands, engine, trace=trace, json=json, out=out))
-    raise typer.Exit(_many(calculator, pairs, engine, json=json, out=out))
+    if pairs is not None:
+        raise typer.Exit(_many(calculator, pairs, engine, json=json, out=out))
+    paths = [Path(operand[1:]) for operand in operands if operand.startswith("@")]
+    whole = json or trace or len(paths) != calculator.task.arity or len(paths) != len(operands)
+    if not whole and all(path.is_file() for path in paths) and calculator.streams(engine):
+        raise typer.Exit(_stream(calculator, paths, out))
+    operands = [_operand(operand) for operand in operands]
+    raise typer.Exit(_one(calculator, operands, engine, trace=trace, json=json, out=out))
 
 
-def _one(calculator: Calculator, operands: list[str], engine: str, *, trace: bool, json: bool, out: Path | None) -> int:
-    from alga.calculator import Trace
-
+def _one(
+    calculator: Calculator, operands: list[str], engine: str | None, *, trace: bool, json: bool, out: Path | None
+) -> int:
     with progress("adding") as watch:
-        (result,) = calculator.solve_many([operands], engine=engine, keep_steps=trace, watch=watch)
-    kept = Trace(calculator.task, result)
+        if trace:
+            kept = calculator.trace(*operands, watch=watch)
+            result = kept.result
+        else:
+            (result,) = calculator.solve_many([operands], engine=engine, watch=watch)
     if json:
         content = result.as_dict()
         if trace:
@@ -87,7 +103,18 @@ def _one(calculator: Calculator, operands: list[str], engine: str, *, trace: boo
     return _told(result)
 
 
-def _many(calculator: Calculator, pairs: str, engine: str, *, json: bool, out: Path | None) -> int:
+def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> int:
+    """Add two files in bounded memory; what is written to a file appears when it is whole."""
+    with ExitStack() as stack:
+        sink = sys.stdout.buffer if out is None else stack.enter_context(files.writing(out))
+        watch = stack.enter_context(progress("adding"))
+        calculator.stream(paths, sink, watch)
+        sink.write(b"\n")
+        sink.flush()
+    return 0
+
+
+def _many(calculator: Calculator, pairs: str, engine: str | None, *, json: bool, out: Path | None) -> int:
     code, lines = 0, []
     with progress("adding") as watch:
         for problems in _problems(pairs, calculator.task):
@@ -103,6 +130,10 @@ def _many(calculator: Calculator, pairs: str, engine: str, *, json: bool, out: P
 
 
 def _told(result: Answer) -> int:
+    if result.uncertain:
+        typer.echo(
+            f"alga: warning: at {result.uncertain} rounding decides; another engine may go on otherwise", err=True
+        )
     if result.failure:
         typer.echo(f"alga: {result.failure}", err=True)
     return 1 if result.failure else 0

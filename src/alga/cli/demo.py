@@ -42,7 +42,7 @@ def demo() -> None:
     rng = random.Random()
     x, y = (str(rng.randint(1, 9)) + "".join(rng.choices("0123456789", k=digits - 1)) for _ in range(2))
     with progress("adding") as watch:
-        (result,) = adder.solve_many([(x, y)], watch=watch)
+        (result,) = adder.solve_many([(x, y)], engine="sequential", watch=watch)
     verdicts.append(result.answer == task.answer(x, y))
     steps = result.as_dict()["steps"]
     typer.echo(

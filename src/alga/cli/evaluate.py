@@ -28,8 +28,9 @@ def evaluate(
         str | None, typer.Option(help="Which kinds of problems, separated by commas.", show_default="all in turn")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.")
-    ] = engines.DEFAULT,
+        str | None,
+        typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.", show_default="sequential"),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print each problem, its real and its predicted answer.")
     ] = False,
@@ -49,7 +50,8 @@ def evaluate(
     from alga import evaluation
     from alga.calculator import load
 
-    engines.find(engine)
+    if engine is not None:
+        engines.find(engine)
     calculator = load(model)
     show = show or numbers is not None
     if numbers is not None:

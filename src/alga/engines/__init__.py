@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from alga.engines import sequential
+from alga.engines import sequential, table
 from alga.engines.solution import Solution, Step, as_table
 from alga.errors import AlgaError
 from alga.progress import Watch
-from alga.tasks import Task
+from alga.table import Table
+from alga.tasks import Lookahead, Task
 
 if TYPE_CHECKING:
     from alga.decoding import Decode
 
-__all__ = ["DEFAULT", "Engine", "Solution", "Step", "as_table", "find", "names"]
+__all__ = ["Engine", "Network", "Solution", "Step", "as_table", "find", "names"]
+
+Engine = Callable[["Network", Sequence[tuple[str, ...]], Watch], list[Solution]]
 
 
-class Engine(Protocol):
-    """Solves problems side by side; `watch` is told of steps done and steps there are."""
+class Network(Protocol):
+    """What an engine may ask of a network; each takes what it needs, so that the rest need not be loaded."""
 
-    def __call__(
-        self,
-        task: Task,
-        decode: Decode,
-        problems: Sequence[tuple[str, ...]],
-        *,
-        keep_steps: bool = False,
-        watch: Watch = ...,
-    ) -> list[Solution]:
-        """Return a solution for each problem, in order."""
-        ...
+    @property
+    def trained(self) -> Task:
+        """The task that the network has learned."""
+
+    @property
+    def decoder(self) -> Decode:
+        """The network itself."""
+
+    @property
+    def table(self) -> Table:
+        """All that the network answers."""
 
 
-DEFAULT: Final = "sequential"
+def _table(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
+    return table.solve(network.trained, network.table, problems, watch=watch)
 
-_ENGINES: dict[str, Engine] = {DEFAULT: sequential.solve}
+
+def _sequential(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
+    return sequential.solve(network.trained, network.decoder, problems, watch=watch)
+
+
+def _lookahead(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
+    from alga.engines import lookahead  # noqa: PLC0415 - it takes numpy
+
+    assert isinstance(network.trained, Lookahead)
+    return lookahead.solve(network.trained, network.decoder, problems, watch=watch)
+
+
+_ENGINES: dict[str, Engine] = {"table": _table, "sequential": _sequential, "lookahead": _lookahead}
 
 
 def names() -> tuple[str, ...]:
@@ -48,7 +64,7 @@ def find(name: str) -> Engine:
 
     >>> find("abacus")
     Traceback (most recent call last):
-    alga.errors.AlgaError: unknown engine 'abacus'; there are sequential
+    alga.errors.AlgaError: unknown engine 'abacus'; there are table, sequential, lookahead
     """
     if name not in _ENGINES:
         raise AlgaError(f"unknown engine {name!r}; there are {', '.join(_ENGINES)}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from alga.engines.solution import Solution, Step
 from alga.progress import Watch, unwatched
+from alga.table import UNCERTAIN
 from alga.tasks import Task
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class _Walk:
     outputs: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     failed: Step | None = None
+    uncertain: str | None = None
 
 
 def solve(
@@ -53,12 +55,15 @@ def solve(
         unique = list(dict.fromkeys(prompts))
         decoded = dict(zip(unique, decode(unique), strict=True))
         outputs = {prompt: step.output for prompt, step in decoded.items()}
+        uncertain = {prompt for prompt, step in decoded.items() if not step.margin > UNCERTAIN}
         for walk, prompt in zip(running, prompts, strict=True):
             output = outputs[prompt]
             if output is not None:
                 walk.outputs.append(output)
             else:
                 walk.failed = _step(prompt, decoded)
+            if prompt in uncertain and walk.uncertain is None:
+                walk.uncertain = prompt
             if keep_steps:
                 walk.steps.append(_step(prompt, decoded))
         done += len(running)
@@ -80,5 +85,6 @@ def _solution(task: Task, walk: _Walk) -> Solution:
         rounds=steps,
         generated_tokens=sum(map(len, walk.outputs)) + stops + len(walk.failed.text if walk.failed else ""),
         failed=walk.failed,
+        uncertain=walk.uncertain,
         trace=tuple(walk.steps),
     )

@@ -29,6 +29,7 @@ class Solution:
     rounds: int
     generated_tokens: int
     failed: Step | None = None
+    uncertain: str | None = None  # the first prompt on the way that rounding might have decided
     trace: tuple[Step, ...] = ()
 
     @property

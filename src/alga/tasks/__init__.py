@@ -6,16 +6,18 @@ from alga.errors import AlgaError
 from alga.tasks.addition import Addition
 from alga.tasks.contract import Instance, Situation, Task, explore
 from alga.tasks.digitwise import DivisionByADigit, TimesADigit
+from alga.tasks.lookahead import AdditionLookahead, Lookahead
 from alga.tasks.parity import Parity
 from alga.tasks.subtraction import Subtraction
 
-__all__ = ["Instance", "Situation", "Task", "explore", "find", "names"]
+__all__ = ["Instance", "Lookahead", "Situation", "Task", "explore", "find", "names"]
 
 _TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         Addition(),
         Addition(padded=True),
+        AdditionLookahead(),
         Subtraction(),
         TimesADigit(),
         DivisionByADigit(),

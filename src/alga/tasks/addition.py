@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import zip_longest
-from sys import intern
 
 from alga.tasks.contract import Family, Task
-from alga.tasks.numbers import DIGITS, exact, number, without_zeros
+from alga.tasks.numbers import DIGITS, exact, number
 from alga.tasks.sums import FAMILIES
 
 PAIRS = tuple(a + b for a in DIGITS for b in DIGITS)
@@ -23,13 +21,15 @@ class Addition(Task):
 
     symbols = DIGITS
     sign = "+"
+    lookahead = "addition-lookahead"
     verb = "add"
     folds = True
+    plain = True
 
     def __init__(self, *, padded: bool = False) -> None:
         self.name = "addition-padded" if padded else "addition"
         self.summary = "the sum of two numbers" + (", the shorter one padded with zeros" if padded else "")
-        self._fill = "0" if padded else ""
+        self.fill = "0" if padded else ""
         self._next = PAIRS if padded else PAIRS + tuple(DIGITS)
 
     def first_columns(self, setting: str) -> Sequence[str]:
@@ -47,14 +47,14 @@ class Addition(Task):
         carry = int(context) // 10 if context else 0
         return str(sum(map(int, column)) + carry)
 
-    def columns(self, *operands: str) -> list[str]:
-        """Pair the digits, units first.
+    def rows(self, *operands: str) -> tuple[str, ...]:
+        """Set one number above the other.
 
         >>> Addition().columns("907", "15"), Addition(padded=True).columns("907", "15")
         (['75', '01', '9'], ['75', '01', '90'])
         """
         a, b = map(number, operands)
-        return [intern(x + y) for x, y in zip_longest(reversed(a), reversed(b), fillvalue=self._fill)]
+        return a, b
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         tops = [column[0] for column in reversed(columns)]
@@ -62,14 +62,6 @@ class Addition(Task):
         if "" in bottoms[bottoms.index(next(filter(None, bottoms))) :]:
             return None  # a lone digit below a pair: no two numbers are written so
         return "".join(tops), "".join(bottoms)
-
-    def read(self, outputs: Sequence[str]) -> str:
-        """Read the last digit of every output from last to first, and all digits of the last.
-
-        >>> Addition().read(["3", "14", "8", "18"])
-        '18843'
-        """
-        return without_zeros(outputs[-1] + "".join([output[-1] for output in reversed(outputs[:-1])]))
 
     def answer(self, *operands: str) -> str:
         a, b = map(number, operands)
@@ -79,6 +71,11 @@ class Addition(Task):
         return FAMILIES
 
     def reading(self, steps: int) -> str:
+        """Say how the paper reads the answer.
+
+        >>> Addition().read(["3", "14", "8", "18"])
+        '18843'
+        """
         return (
             "Read the last digits of each block of outputs from bottom to top\n"
             f"   including all digits of the {steps}ª line (the last generation)"

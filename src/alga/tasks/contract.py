@@ -12,10 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from random import Random
 from typing import Final
 
 from alga.errors import AlgaError
+from alga.tasks.numbers import without_zeros
 
 DOMAIN_LIMIT: Final = 5_000_000
 SEPARATOR: Final = "C"
@@ -45,6 +47,10 @@ class Task(ABC):
     sign: str  # between two operands, as people write them
     verb: str | None = None  # the operation it offers to the calculator
     folds: bool = False  # whether more than two operands may be taken two at a time
+    from_right: bool = True  # whether columns are walked from the last digit to the first
+    fill: str = ""  # stands in a column where a row has no digit left
+    lookahead: str | None = None  # the task whose network finds all carries at once, where there is one
+    plain: bool = False  # whether the rows are just the operands without leading zeros, whatever they are
 
     # --- what a task must say -----------------------------------------------------------------------------------------
 
@@ -65,22 +71,38 @@ class Task(ABC):
         """Return the exact output of one step: digit and state together, so it is context enough for the next."""
 
     @abstractmethod
-    def columns(self, *operands: str) -> list[str]:
-        """Return the columns of a problem in processing order; refuse operands outside the task's range."""
-
-    @abstractmethod
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         """Return operands that have these columns (leading zeros allowed), or None where no problem has them."""
-
-    @abstractmethod
-    def read(self, outputs: Sequence[str]) -> str:
-        """Return the answer that a problem's outputs spell."""
 
     @abstractmethod
     def answer(self, *operands: str) -> str:
         """Return the same answer by independent big-number arithmetic that shares no code with `output`."""
 
     # --- what a task may change ---------------------------------------------------------------------------------------
+
+    def rows(self, *operands: str) -> tuple[str, ...] | None:
+        """Return the operands as they stand one above the other; refuse operands outside the task's range.
+
+        None where columns are not made of rows: such a task says its `columns` itself, and no engine takes short cuts.
+        """
+        return None
+
+    def columns(self, *operands: str) -> list[str]:
+        """Return the columns of a problem in processing order; refuse operands outside the task's range."""
+        rows = self.rows(*operands)
+        if rows is None:
+            raise NotImplementedError(f"task {self.name} says neither its rows nor its columns")
+        ordered = [row[::-1] for row in rows] if self.from_right else rows
+        joined = _Joined()  # a long number's columns are a hundred texts, many times over
+        return list(map(joined.__getitem__, zip_longest(*ordered, fillvalue=self.fill)))
+
+    def written(self, output: str) -> str:
+        """Return what a step that is not the last adds to the answer; it must accept any text of symbols."""
+        return output[-1]
+
+    def ending(self, output: str) -> str:
+        """Return what the last step adds to the answer; it must accept any text of symbols."""
+        return output
 
     def view(self, context: str) -> str:
         """Return what the prompt shows of a context; it must accept any text of symbols that a network may write."""
@@ -102,7 +124,18 @@ class Task(ABC):
         """Return named ways to draw a problem of so many columns; a task adds those that are hard for a network."""
         return {"uniform": self._uniform}
 
+    def tidied(self, text: str) -> str:
+        """Return the answer that joined pieces make: leading zeros go, whatever follows."""
+        return without_zeros(text)
+
     # --- what follows -------------------------------------------------------------------------------------------------
+
+    def read(self, outputs: Sequence[str]) -> str:
+        """Return the answer that a problem's outputs spell: what each step wrote, and the ending of the last."""
+        before = outputs[-2::-1] if self.from_right else outputs[:-1]
+        written = {output: self.written(output) for output in set(before)}
+        text, ending = "".join([written[output] for output in before]), self.ending(outputs[-1])
+        return self.tidied(ending + text if self.from_right else text + ending)
 
     def steps(self, *operands: str) -> Iterator[Instance]:
         """Yield the exact steps of one problem, in order."""
@@ -117,7 +150,8 @@ class Task(ABC):
         for _ in range(TRIES):
             setting = rng.choice(self.settings())
             columns = [rng.choice(self.first_columns(setting))]
-            columns += [rng.choice(self.next_columns(setting)) for _ in range(digits - 1)]
+            if following := self.next_columns(setting):
+                columns += [rng.choice(following) for _ in range(digits - 1)]
             operands = self.operands(columns)
             with contextlib.suppress(AlgaError):  # outside the task's range, as 3-5 is for subtraction
                 if operands is not None and self.columns(*operands):
@@ -142,6 +176,14 @@ class Task(ABC):
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
+
+
+class _Joined(dict[tuple[str, ...], str]):
+    """Digits that stand one above the other -> the column as one text, each made once."""
+
+    def __missing__(self, digits: tuple[str, ...]) -> str:
+        self[digits] = "".join(digits)
+        return self[digits]
 
 
 def explore(

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from alga.errors import AlgaError
 from alga.tasks.contract import Task
-from alga.tasks.numbers import DIGITS, exact, number, single_digit, without_zeros
+from alga.tasks.numbers import DIGITS, exact, number, single_digit
 
 
 class _ByADigit(Task):
@@ -42,20 +42,17 @@ class TimesADigit(_ByADigit):
         digit, multiplier = map(int, column)
         return str(digit * multiplier + (int(context) // 10 if context else 0))
 
-    def columns(self, *operands: str) -> list[str]:
-        """Set the multiplier beside every digit, units first.
+    def rows(self, *operands: str) -> tuple[str, ...]:
+        """Set the multiplier below every digit.
 
         >>> TimesADigit().columns("99", "7")
         ['97', '97']
         """
         multiplicand, multiplier = number(operands[0]), single_digit(operands[1])
-        return [digit + multiplier for digit in reversed(multiplicand)]
+        return multiplicand, multiplier * len(multiplicand)
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         return "".join(column[0] for column in reversed(columns)), columns[0][1]
-
-    def read(self, outputs: Sequence[str]) -> str:
-        return without_zeros(outputs[-1] + "".join([output[-1] for output in reversed(outputs[:-1])]))
 
     def answer(self, *operands: str) -> str:
         a, b = number(operands[0]), single_digit(operands[1])
@@ -68,6 +65,7 @@ class DivisionByADigit(_ByADigit):
     name = "division-by-a-digit"
     summary = "a number divided by a single digit, with remainder"
     sign = "÷"
+    from_right = False
 
     def settings(self) -> Sequence[str]:
         return DIGITS[1:]
@@ -82,8 +80,8 @@ class DivisionByADigit(_ByADigit):
         quotient, remainder = divmod((int(context[-1]) if context else 0) * 10 + digit, divisor)
         return f"{quotient}{remainder}"
 
-    def columns(self, *operands: str) -> list[str]:
-        """Set the divisor beside every digit, from the left.
+    def rows(self, *operands: str) -> tuple[str, ...]:
+        """Set the divisor below every digit.
 
         >>> DivisionByADigit().columns("17", "5")
         ['15', '75']
@@ -91,18 +89,21 @@ class DivisionByADigit(_ByADigit):
         dividend, divisor = number(operands[0]), single_digit(operands[1])
         if divisor == "0":
             raise AlgaError("a number cannot be divided by zero")
-        return [digit + divisor for digit in dividend]
+        return dividend, divisor * len(dividend)
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         return "".join(column[0] for column in columns), columns[0][1]
 
-    def read(self, outputs: Sequence[str]) -> str:
-        """Join the quotient digits; the last output also holds the remainder.
+    def written(self, output: str) -> str:
+        return output[0]
+
+    def ending(self, output: str) -> str:
+        """Return the last quotient digit and the remainder.
 
         >>> DivisionByADigit().read(["01", "32"])
         '3 r2'
         """
-        return f"{without_zeros(''.join([output[0] for output in outputs]))} r{outputs[-1][-1]}"
+        return f"{output[0]} r{output[-1]}"
 
     def answer(self, *operands: str) -> str:
         a, b = number(operands[0]), single_digit(operands[1])

@@ -27,20 +27,26 @@ def number(text: str, digits: str = DIGITS) -> str:
         raise AlgaError(f"a number is given as text of digits, got {type(text).__name__}")
     if not text:
         raise AlgaError("a number needs at least one digit, got the empty text")
-    strangers = set(text) - set(digits)  # one fast pass; the slow search for the place only when there is one
-    if strangers:
-        place = min(text.index(char) for char in strangers)
-        raise AlgaError(f"a number has only the digits {_span(digits)}, got {text[place]!r} at position {place + 1}")
+    # Bytes are searched twenty times as fast as text; what they cannot hold is no digit either.
+    if not text.isascii() or text.encode().translate(None, digits.encode()):
+        place = next(i for i, char in enumerate(text) if char not in digits)
+        raise stranger(text[place], place, digits)
     return without_zeros(text)
+
+
+def stranger(char: str, place: int, digits: str = DIGITS) -> AlgaError:
+    """Return the error for a character that is no digit, at the given place counted from 0."""
+    return AlgaError(f"a number has only the digits {_span(digits)}, got {char!r} at position {place + 1}")
 
 
 def without_zeros(text: str) -> str:
     """Drop leading zeros, whatever follows: a wrong network's answer is data and is not checked here.
 
-    >>> without_zeros("0050"), without_zeros("00")
-    ('50', '0')
+    >>> without_zeros("0050"), without_zeros("00"), without_zeros("00 r5")
+    ('50', '0', '0 r5')
     """
-    return text.lstrip("0") or "0"
+    stripped = text.lstrip("0")
+    return stripped if stripped and stripped[0] != " " else f"0{stripped}"
 
 
 def single_digit(text: str, digits: str = DIGITS) -> str:

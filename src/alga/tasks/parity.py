@@ -16,6 +16,7 @@ class Parity(Task):
     symbols = "01"
     arity = 1
     sign = ""
+    from_right = False
 
     def first_columns(self, setting: str) -> Sequence[str]:
         return self.symbols
@@ -31,15 +32,15 @@ class Parity(Task):
         """
         return "1" if (context == "1") != (column == "1") else "0"
 
-    def columns(self, *operands: str) -> list[str]:
+    def rows(self, *operands: str) -> tuple[str, ...]:
         (bits,) = operands
-        return list(number(bits, self.symbols))
+        return (number(bits, self.symbols),)
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         return ("".join(columns),)
 
-    def read(self, outputs: Sequence[str]) -> str:
-        return outputs[-1]
+    def written(self, output: str) -> str:
+        return ""
 
     def answer(self, *operands: str) -> str:
         return str(operands[0].count("1") % 2)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from alga.errors import AlgaError
 from alga.tasks.addition import PAIRS
 from alga.tasks.contract import Task
-from alga.tasks.numbers import DIGITS, exact, number, without_zeros
+from alga.tasks.numbers import DIGITS, exact, number
 
 BORROW = "-"
 
@@ -21,6 +21,7 @@ class Subtraction(Task):
     symbols = DIGITS + BORROW
     sign = "-"
     verb = "sub"
+    fill = "0"  # not the paper's lone digit: the places are not interchangeable
 
     def first_columns(self, setting: str) -> Sequence[str]:
         return PAIRS
@@ -38,8 +39,8 @@ class Subtraction(Task):
         difference = top - bottom - (context is not None and context.startswith(BORROW))
         return f"{BORROW}{difference + 10}" if difference < 0 else str(difference)
 
-    def columns(self, *operands: str) -> list[str]:
-        """Pair the digits, units first, the smaller number padded: the places are not interchangeable.
+    def rows(self, *operands: str) -> tuple[str, ...]:
+        """Set the smaller number below the larger.
 
         >>> Subtraction().columns("53", "6")
         ['36', '50']
@@ -47,13 +48,13 @@ class Subtraction(Task):
         a, b = map(number, operands)
         if (len(a), a) < (len(b), b):
             raise AlgaError("subtraction needs a first number that is at least the second, got a smaller one")
-        return [x + y for x, y in zip(reversed(a), reversed(b.zfill(len(a))), strict=True)]
+        return a, b
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         return "".join(c[0] for c in reversed(columns)), "".join(c[1] for c in reversed(columns))
 
-    def read(self, outputs: Sequence[str]) -> str:
-        return without_zeros("".join([output[-1] for output in reversed(outputs)]))
+    def ending(self, output: str) -> str:
+        return output[-1]
 
     def answer(self, *operands: str) -> str:
         a, b = map(number, operands)

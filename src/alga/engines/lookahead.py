@@ -1,0 +1,143 @@
+"""All carries of a problem in O(log n) rounds, each one batch through a network that has learned three small maps.
+
+Round 1 asks what every column does to a carry. Then stretches of columns are composed, twice as long in every round
+(Hillis and Steele's scan), until each column knows all that came before it; the last round asks for the digits. Equal
+prompts are computed once within a round, and nothing is remembered from one round to the next. docs/lookahead.md has
+the lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.engines.digits import row_of
+from alga.engines.solution import Solution, Step
+from alga.errors import AlgaError
+from alga.progress import Watch, unwatched
+from alga.table import UNCERTAIN
+from alga.tasks import Lookahead
+
+if TYPE_CHECKING:
+    from alga.decoding import Decode
+
+COLUMNS: Final = 2**16  # columns are found by two bytes, 0 where a row has ended
+KNOWN: Final = 2**10  # texts that a network may write, many more than any has
+
+Codes = NDArray[np.int64]
+
+
+class _FailedError(Exception):
+    """The network wrote no output."""
+
+
+def solve(
+    task: Lookahead, decode: Decode, problems: Sequence[tuple[str, ...]], *, watch: Watch = unwatched
+) -> list[Solution]:
+    """Solve problems one after the other; `watch` is told of columns."""
+    total, done = sum(max(map(len, operands)) for operands in problems), 0
+    solutions = []
+    for operands in problems:
+        solutions.append(_Scan(task, decode).solve(operands))
+        watch(done := done + max(map(len, operands)), total)
+    return solutions
+
+
+class _Scan:
+    """One problem; a text that the network wrote is known by its number."""
+
+    def __init__(self, task: Lookahead, decode: Decode) -> None:
+        self._task, self._decode = task, decode
+        self._texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._rounds = self._steps = self._tokens = 0
+        self._failed: Step | None = None
+        self._uncertain: str | None = None
+
+    def solve(self, operands: tuple[str, ...]) -> Solution:
+        """Solve the problem, or say at which prompt the network failed."""
+        try:
+            answer = self._answer(self._columns(operands))
+        except _FailedError:
+            answer = None
+        return Solution(
+            operands=operands,
+            answer=answer,
+            steps=self._steps,
+            rounds=self._rounds,
+            generated_tokens=self._tokens,
+            failed=self._failed,
+            uncertain=self._uncertain,
+        )
+
+    def _columns(self, operands: tuple[str, ...]) -> Codes:
+        """Return a code for each column, in the order in which they are walked."""
+        base = self._task.base
+        rows = base.rows(*operands)
+        if rows is None or len(rows) > 2:
+            raise AlgaError(f"{base.name} has no columns that the engine lookahead can take")
+        width, fill = max(map(len, rows)), (base.fill or "\0").encode()
+        codes = np.zeros(width, np.int64)
+        for row in rows:
+            block = row_of(row).block(0, width, width, from_right=base.from_right, fill=fill)
+            codes = codes << 8 | np.frombuffer(block, np.uint8)
+        return codes[::-1] if base.from_right else codes
+
+    def _answer(self, columns: Codes) -> str:
+        task, width = self._task, len(columns)
+        status = np.empty(width + 1, np.int64)  # of all up to a place; the first place is what comes before all columns
+        status[0] = self._number(task.start)
+        status[1:] = self._round(columns, _column_of)
+        reach = 1
+        while reach <= width:
+            pairs = status[reach:] * KNOWN + status[:-reach]
+            status[reach:] = self._round(pairs, lambda pair: self._composition(*divmod(pair, KNOWN)))
+            reach *= 2
+        places = status * COLUMNS
+        places[:-1] += columns
+        digits = self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)))
+        ordered = digits[::-1] if task.base.from_right else digits
+        return task.base.tidied(self._joined(ordered))
+
+    def _composition(self, later: int, earlier: int) -> str:
+        return self._task.composition(self._texts[later], self._texts[earlier])
+
+    def _emission(self, carry: int, column: int) -> str:
+        return self._task.emission(self._texts[carry], _column_of(column))
+
+    def _joined(self, numbers: Codes) -> str:
+        if all(len(text) == 1 and text.isascii() for text in self._texts):
+            return np.array([ord(text) for text in self._texts], np.uint8)[numbers].tobytes().decode("ascii")
+        return "".join([self._texts[number] for number in numbers.tolist()])
+
+    def _round(self, asked: Codes, prompt_of: Callable[[int], str]) -> Codes:
+        """Ask the network about every code, equal ones once; return the number of each answer."""
+        counts = np.bincount(asked)
+        codes = np.flatnonzero(counts)
+        prompts = [prompt_of(code) for code in codes.tolist()]
+        self._rounds += 1
+        numbers = np.zeros(len(counts), np.int64)
+        for code, prompt, decoded in zip(codes, prompts, self._decode(prompts), strict=True):
+            self._steps += int(counts[code])
+            self._tokens += int(counts[code]) * len(decoded.text)
+            if not decoded.margin > UNCERTAIN and self._uncertain is None:
+                self._uncertain = prompt
+            if decoded.output is None:
+                self._failed = Step(prompt, decoded.text, decoded.margin)
+                raise _FailedError
+            numbers[code] = self._number(decoded.output)
+        return numbers[asked]
+
+    def _number(self, text: str) -> int:
+        if text not in self._numbers:
+            assert len(self._texts) < KNOWN
+            self._numbers[text] = len(self._texts)
+            self._texts.append(text)
+        return self._numbers[text]
+
+
+def _column_of(code: int) -> str:
+    return "".join(chr(byte) for byte in (code >> 8 & 0xFF, code & 0xFF) if byte)

@@ -1,0 +1,54 @@
+"""Weights <-> the bytes of a safetensors file, read with suspicion: the file says what it is for, and must fit it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alga.config import IDENTITY, Config, ModelConfig
+from alga.errors import AlgaError
+from alga.model import Transformer
+
+
+def pack(model: Transformer, config: Config) -> bytes:
+    """Return a network's weights as they are now, as a safetensors file that also says what they are for."""
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    return safetensors.torch.save(tensors, {IDENTITY: config.identity})
+
+
+def unpack(data: bytes, config: Config, path: Path) -> Transformer:
+    """Return the network in the bytes of a weight file; refuse what is damaged or does not fit its configuration."""
+    try:
+        weights = safetensors.torch.load(data)
+    except (SafetensorError, ValueError, KeyError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return network(weights, config.model, path)
+
+
+def network(weights: dict[str, Tensor], config: ModelConfig, path: Path) -> Transformer:
+    """Build the network of a configuration around weights that fit it; refuse others."""
+    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
+    if layers != config.layers:
+        raise AlgaError(f"{path} does not match its configuration: it has {layers} layers, expected {config.layers}")
+    with torch.device("meta"):  # shapes without memory, whatever the configuration claims
+        expected = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
+    if weights.keys() != expected.keys():
+        name = min(weights.keys() ^ expected.keys())
+        raise AlgaError(
+            f"{path} does not match its configuration: {name} is {'missing' if name in expected else 'extra'}"
+        )
+    for name, tensor in weights.items():
+        if tensor.shape != expected[name]:
+            shapes = f"{list(tensor.shape)}, expected {list(expected[name])}"
+            raise AlgaError(f"{path} does not match its configuration: {name} has the shape {shapes}")
+        if tensor.dtype != torch.float32:
+            raise AlgaError(f"{path}: {name} holds {tensor.dtype}, expected torch.float32")
+        if not bool(tensor.isfinite().all()):
+            raise AlgaError(f"{path}: {name} holds a number that is not finite")
+    network = Transformer(config)
+    network.load_state_dict(weights)
+    return network.eval()
