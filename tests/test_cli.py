@@ -168,7 +168,7 @@ MISTAKES = {
     "standard input twice": (["add", "-", "-"], "can be read once only"),
     "a missing file": (["add", "@nowhere.txt", "1"], "nowhere.txt: no such file or directory"),
     "a folder as file": (["add", "@.", "1"], "is a directory"),
-    "an unknown engine": (["add", "1", "2", "--engine", "abacus"], "unknown engine 'abacus'; there are table, sequential, lookahead"),
+    "an unknown engine": (["add", "1", "2", "--engine", "abacus"], "unknown engine 'abacus'; there are table,"),
     "an unknown model": (["add", "1", "2", "--model", "nowhere"], "no model 'nowhere'"),
     "an unknown option": (["add", "1", "2", "--jsn"], "no such option: --jsn"),
     "out into no folder": (["add", "1", "2", "--out", "nowhere/sum"], "nowhere is not a folder"),

@@ -118,9 +118,9 @@ class Calculator:
     @property
     def table(self) -> Table:
         """All that the network answers: as certified, or extracted now where there is no certificate."""
-        if self.certified and self.run.table is not None:
+        sha256, certificate = self.run.sha256, self.run.certificate
+        if certificate is not None and certificate.sha256 == sha256 and self.run.table is not None:
             return self.run.table
-        sha256 = self.run.sha256
         if self._extracted is None or self._extracted[0] != sha256:
             self._extracted = sha256, extract(self.trained, self.decoder)[0]
         return self._extracted[1]
@@ -211,6 +211,8 @@ class Calculator:
                 raise AlgaError(f"{self.task.name} takes {arity}{more} numbers, got {len(problem)}")
             for operand in problem[arity:]:
                 self.task.columns(*[operand] * arity)  # refuse it now, not after the first two are done
+        if "decoder" in vars(self):
+            self.decoder.refresh()
         calls = self._network_calls
         solutions: list[list[Solution]] = [[] for _ in problems]
         ahead = {i: tuple(problem[:arity]) for i, problem in enumerate(problems)}

@@ -1,4 +1,8 @@
-"""Prompts -> outputs with margins: the only greedy decoder. What is certified is therefore what users run."""
+"""Prompts -> outputs with margins: the only greedy decoder. What is certified is therefore what users run.
+
+Many prompts go through torch together; a few, one by one through the same network in compiled code. The certificate
+checks every prompt both ways.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from alga.compiled import Compiled
 from alga.model import Cache, Transformer
 from alga.tokens import STOP_ID, Tokens
 
 CHUNK: Final = 4096  # prompts in one network call: bounds memory whatever the batch
-ONE_THREAD: Final = 32  # prompts up to which a second thread gains nothing, and costs much on a busy machine
+FEW: Final = 64  # prompts that are faster one by one in compiled code than together in torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +55,39 @@ class Decoder:
     def __init__(self, model: Transformer, tokens: Tokens) -> None:
         self.model, self.tokens = model, tokens
         self.network_calls = 0
+        self._packed: tuple[list[int], list[Tensor], Compiled] | None = None  # versions, tensors, compiled network
         self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
 
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
         """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
         fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
-        with self._evaluating(len(fitting)):
-            chunks = [self._decode(fitting[start : start + CHUNK]) for start in range(0, len(fitting), CHUNK)]
-        decoded = iter([step for chunk in chunks for step in chunk])
+        if len(fitting) <= FEW and self.model.mask.device.type == "cpu":
+            steps = self._decode_one_by_one(fitting)
+        else:
+            with self._evaluating():
+                chunks = [self._decode(fitting[start : start + CHUNK]) for start in range(0, len(fitting), CHUNK)]
+            steps = [step for chunk in chunks for step in chunk]
+        decoded = iter(steps)
         nothing = Decoded("", None, 0.0)
         return [next(decoded) if len(prompt) <= self.tokens.input_length else nothing for prompt in prompts]
+
+    def refresh(self) -> None:
+        """Look at the weights anew, should they have been changed behind torch's back (through `.data`)."""
+        self._packed = None
+
+    def _decode_one_by_one(self, prompts: Sequence[str]) -> list[Decoded]:
+        packed = self._packed
+        if packed is None or [tensor._version for tensor in packed[1]] != packed[0]:
+            weights = self.model.state_dict(keep_vars=True)
+            compiled = Compiled({name: tensor.detach().numpy() for name, tensor in weights.items()}, self.model.config)
+            packed = self._packed = [tensor._version for tensor in weights.values()], [*weights.values()], compiled
+        steps = []
+        for prompt in prompts:
+            ids, margin = packed[2].decode(self.tokens.packed([prompt]))
+            self.network_calls += ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
+            steps.append(Decoded(*self._text(ids), margin))
+        return steps
 
     def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
         cache: Cache = []
@@ -110,7 +137,7 @@ class Decoder:
         generated = [self.tokens.ids[token] for token in text]
         ids_BL = torch.tensor([[*self.tokens.packed([prompt]), *generated[:-1]]], device=self.model.mask.device)
         attention: list[Tensor] = []
-        with self._evaluating(1):
+        with self._evaluating():
             logits_BLV = self.model(ids_BL, attention=attention)
         return Detail(
             tokens=tuple(self.tokens.vocabulary[i] for i in ids_BL[0].tolist()),
@@ -120,13 +147,11 @@ class Decoder:
         )
 
     @contextmanager
-    def _evaluating(self, batch: int) -> Iterator[None]:
-        """Switch dropout off and small batches to one thread; leave the model and torch as they were."""
-        training, threads = self.model.training, torch.get_num_threads()
+    def _evaluating(self) -> Iterator[None]:
+        """Switch dropout off; leave the model as it was."""
+        training = self.model.training
         self.model.eval()
-        torch.set_num_threads(1 if batch <= ONE_THREAD else threads)
         try:
             yield
         finally:
             self.model.train(training)
-            torch.set_num_threads(threads)

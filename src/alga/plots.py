@@ -86,6 +86,24 @@ def curves(rows: Sequence[Mapping[str, float | None]], title: str) -> Figure:
     return figure
 
 
+def speeds(labels: Mapping[str, str], points: Mapping[str, Sequence[tuple[int, float]]]) -> Figure:
+    """Draw nanoseconds per digit against the digits of a sum, a line for each way of adding."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    axes = figure.add_subplot()
+    for name, label in labels.items():
+        if points[name]:
+            ours = label.startswith("engine")
+            axes.loglog(*zip(*points[name], strict=True), "o-" if ours else "s--", label=label, markersize=5)
+    axes.set_xlabel("digits of each number")
+    axes.set_ylabel("nanoseconds per digit")
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    axes.set_title("What one digit of a sum costs")
+    return figure
+
+
 def render(figure: Figure, suffix: str) -> bytes:
     """Return the figure as the bytes of a file, the same for the same figure."""
     from matplotlib import rc_context  # noqa: PLC0415

@@ -44,6 +44,7 @@ class Weights:
 
     def __init__(self, config: Config, data: bytes, path: Path) -> None:
         self._config, self._data, self._path = config, data, path
+        self._seen: tuple[dict[str, Tensor], str] | None = None  # weights, and their hash
 
     @classmethod
     def of(cls, config: Config, model: Transformer) -> Weights:
@@ -62,7 +63,14 @@ class Weights:
     @property
     def sha256(self) -> str:
         """The hash of the weights as they are now."""
-        return hashlib.sha256(self.data).hexdigest() if "model" in vars(self) else self._stored_sha256
+        if "model" not in vars(self):
+            return self._stored_sha256
+        from alga import weights
+
+        # Comparing is ten times as fast as packing and hashing, and sees every change, however it was made.
+        if self._seen is None or not weights.same(self.model, self._seen[0]):
+            self._seen = weights.copy(self.model), hashlib.sha256(self.data).hexdigest()
+        return self._seen[1]
 
     @cached_property
     def _stored_sha256(self) -> str:

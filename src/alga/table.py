@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNCERTAIN: Final = 1e-4  # margins up to here may fall either way on another machine or in another batch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """What the network answers to each prompt, None where that is no output.
 
@@ -39,6 +39,9 @@ class Table:
     def sha256(self) -> str:
         """The hash of what the table says, the same on every machine that computes the same answers."""
         return hashlib.sha256(self._canonical().encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.sha256 == other.sha256
 
     def __hash__(self) -> int:
         return hash(self.sha256)

@@ -20,6 +20,16 @@ def pack(model: Transformer, config: Config) -> bytes:
     return safetensors.torch.save(tensors, {IDENTITY: config.identity})
 
 
+def copy(model: Transformer) -> dict[str, Tensor]:
+    """Return a network's weights as they are now, to be compared with later."""
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def same(model: Transformer, weights: dict[str, Tensor]) -> bool:
+    """Tell whether a network still has these weights."""
+    return all(torch.equal(parameter, weights[name]) for name, parameter in model.named_parameters())
+
+
 def unpack(data: bytes, config: Config, path: Path) -> Transformer:
     """Return the network in the bytes of a weight file; refuse what is damaged or does not fit its configuration."""
     try:

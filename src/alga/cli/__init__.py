@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 import alga
-from alga.cli import add, certify, demo, evaluate, import_, reproduce, train
+from alga.cli import add, bench, certify, demo, evaluate, export, import_, reproduce, train
 from alga.errors import AlgaError
 
 app = typer.Typer(
@@ -29,6 +29,8 @@ app.command(context_settings={"ignore_unknown_options": True})(add.add)
 app.command()(train.train)
 app.command()(certify.certify)
 app.command()(evaluate.evaluate)
+app.command()(bench.bench)
+app.command()(export.export)
 app.command("import")(import_.import_)
 app.command()(reproduce.reproduce)
 app.command()(demo.demo)

@@ -9,7 +9,8 @@ the lemma.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 COLUMNS: Final = 2**16  # columns are found by two bytes, 0 where a row has ended
 KNOWN: Final = 2**10  # texts that a network may write, many more than any has
 
-Codes = NDArray[np.int64]
+BLOCK: Final = 2**20  # places at a time: bounds memory
+
+Codes = NDArray[np.integer[Any]]
 
 
 class _FailedError(Exception):
@@ -73,34 +76,35 @@ class _Scan:
             uncertain=self._uncertain,
         )
 
-    def _columns(self, operands: tuple[str, ...]) -> Codes:
+    def _columns(self, operands: tuple[str, ...]) -> NDArray[np.uint16]:
         """Return a code for each column, in the order in which they are walked."""
         base = self._task.base
         rows = base.rows(*operands)
         if rows is None or len(rows) > 2:
             raise AlgaError(f"{base.name} has no columns that the engine lookahead can take")
         width, fill = max(map(len, rows)), (base.fill or "\0").encode()
-        codes = np.zeros(width, np.int64)
+        codes = np.zeros(width, np.uint16)
         for row in rows:
             block = row_of(row).block(0, width, width, from_right=base.from_right, fill=fill)
-            codes = codes << 8 | np.frombuffer(block, np.uint8)
+            codes <<= 8
+            codes |= np.frombuffer(block, np.uint8)
         return codes[::-1] if base.from_right else codes
 
-    def _answer(self, columns: Codes) -> str:
+    def _answer(self, columns: NDArray[np.uint16]) -> str:
         task, width = self._task, len(columns)
-        status = np.empty(width + 1, np.int64)  # of all up to a place; the first place is what comes before all columns
+        status = np.empty(width + 1, np.uint16)  # of all up to a place; the first is what comes before all columns
         status[0] = self._number(task.start)
-        status[1:] = self._round(columns, _column_of)
+        self._round(lambda part: columns[part], _column_of, status[1:])
         reach = 1
         while reach <= width:
-            pairs = status[reach:] * KNOWN + status[:-reach]
-            status[reach:] = self._round(pairs, lambda pair: self._composition(*divmod(pair, KNOWN)))
+            later, earlier = status[reach:], status[:-reach]
+            pairs = partial(_paired, later, earlier, KNOWN)
+            self._round(pairs, lambda pair: self._composition(*divmod(pair, KNOWN)), later)
             reach *= 2
-        places = status * COLUMNS
-        places[:-1] += columns
-        digits = self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)))
-        ordered = digits[::-1] if task.base.from_right else digits
-        return task.base.tidied(self._joined(ordered))
+        past = np.append(columns, np.uint16(0))  # the place past the last column has no digits
+        places = partial(_paired, status, past, COLUMNS)
+        self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)), status)
+        return task.base.tidied(self._joined(status[::-1] if task.base.from_right else status))
 
     def _composition(self, later: int, earlier: int) -> str:
         return self._task.composition(self._texts[later], self._texts[earlier])
@@ -108,18 +112,26 @@ class _Scan:
     def _emission(self, carry: int, column: int) -> str:
         return self._task.emission(self._texts[carry], _column_of(column))
 
-    def _joined(self, numbers: Codes) -> str:
+    def _joined(self, numbers: NDArray[np.uint16]) -> str:
         if all(len(text) == 1 and text.isascii() for text in self._texts):
             return np.array([ord(text) for text in self._texts], np.uint8)[numbers].tobytes().decode("ascii")
         return "".join([self._texts[number] for number in numbers.tolist()])
 
-    def _round(self, asked: Codes, prompt_of: Callable[[int], str]) -> Codes:
-        """Ask the network about every code, equal ones once; return the number of each answer."""
-        counts = np.bincount(asked)
+    def _round(self, asked: Callable[[slice], Codes], prompt_of: Callable[[int], str], to: NDArray[np.uint16]) -> None:
+        """Ask the network about every code, equal ones once, and write the number of each answer.
+
+        `asked` gives some of the codes; what is written over is asked for first, so blocks go from last to first.
+        """
+        blocks = [slice(start, start + BLOCK) for start in range(0, len(to), BLOCK)]
+        counts = np.zeros(0, np.int64)
+        for part in blocks:
+            more = np.bincount(asked(part), minlength=len(counts))
+            more[: len(counts)] += counts
+            counts = more
         codes = np.flatnonzero(counts)
         prompts = [prompt_of(code) for code in codes.tolist()]
         self._rounds += 1
-        numbers = np.zeros(len(counts), np.int64)
+        numbers = np.zeros(len(counts), np.uint16)
         for code, prompt, decoded in zip(codes, prompts, self._decode(prompts), strict=True):
             self._steps += int(counts[code])
             self._tokens += int(counts[code]) * len(decoded.text)
@@ -129,7 +141,8 @@ class _Scan:
                 self._failed = Step(prompt, decoded.text, decoded.margin)
                 raise _FailedError
             numbers[code] = self._number(decoded.output)
-        return numbers[asked]
+        for part in reversed(blocks):
+            to[part] = numbers[asked(part)]
 
     def _number(self, text: str) -> int:
         if text not in self._numbers:
@@ -137,6 +150,10 @@ class _Scan:
             self._numbers[text] = len(self._texts)
             self._texts.append(text)
         return self._numbers[text]
+
+
+def _paired(first: NDArray[np.uint16], second: NDArray[np.uint16], base: int, part: slice) -> Codes:
+    return first[part].astype(np.int64) * base + second[part]
 
 
 def _column_of(code: int) -> str:

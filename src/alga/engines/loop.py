@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO, Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from alga.compiled import compiled
 from alga.engines.digits import FileRow, Row, row_of
 from alga.engines.machine import Machine
 from alga.progress import Watch, unwatched
@@ -27,7 +27,7 @@ class NoColumnError(Exception):
     """Two characters that stand one above the other are no column of the task."""
 
 
-@numba.njit(nogil=True)
+@compiled
 def _run(words: NDArray[np.uint64], upper: Bytes, lower: Bytes, out: Bytes, state: int, from_right: bool) -> np.int64:
     """Write what every column writes, in the class that the columns before it lead to.
 

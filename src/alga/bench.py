@@ -1,0 +1,308 @@
+"""How fast each way of adding is, side by side in one run: ratios count, because machines are noisy.
+
+At every length all ways take turns, each is timed up to three times and its best time counts; each answer is compared
+with exact arithmetic. What would take over a minute is skipped, and the skip is recorded.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from alga import files
+from alga.calculator import Calculator
+from alga.errors import AlgaError
+from alga.progress import Watch, unwatched
+from alga.tokens import START, STOP_ID
+
+LONGEST: Final = 10**8
+MOST_SECONDS: Final = 60.0  # of one timing; what is expected to take longer is skipped
+ONCE_SECONDS: Final = 3.0  # what takes longer is timed once
+TURNS: Final = 3
+SHORTEST: Final = 100  # digits
+LONG: Final = 100_000
+WARM: Final = 2_000_000  # digits: enough to load the compiled loop
+TOGETHER: Final = 1000  # sums side by side
+WEIGHED_FROM: Final = 10**6  # digits: what shorter sums take is lost in the rest
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of adding: a name, words for people, and a function from two texts to one (None: nothing to compare)."""
+
+    name: str
+    label: str
+    add: Callable[[str, str], str | None]
+    least: int = 1  # digits
+    sums: int = 1  # added in one timing
+
+
+@dataclass
+class Cell:
+    """One way at one length: its best time, or why it was skipped."""
+
+    digits: int
+    seconds: float | None = None
+    per_digit: float | None = None  # nanoseconds
+    megabytes: float | None = None  # that the process grew by at its peak
+    right: bool | None = None
+    skipped: str = ""
+
+
+@dataclass
+class Bench:
+    """All cells of one run, by the name of the way."""
+
+    ways: list[Way]
+    cells: dict[str, list[Cell]] = field(default_factory=dict)
+    rounds: dict[int, int] = field(default_factory=dict)  # of the lookahead engine, by digits
+
+    def cell(self, way: str, digits: int) -> Cell | None:
+        """Return a cell that was timed; None where there is none."""
+        return next((c for c in self.cells.get(way, []) if c.digits == digits and c.seconds is not None), None)
+
+    def longest(self, way: str) -> Cell | None:
+        """Return the longest cell of a way that was timed."""
+        return next((cell for cell in reversed(self.cells.get(way, [])) if cell.seconds is not None), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as plain values."""
+        return {
+            "machine": _machine(),
+            "ways": {way.name: way.label for way in self.ways},
+            "cells": {
+                name: [{key: value for key, value in vars(cell).items() if value not in (None, "")} for cell in cells]
+                for name, cells in self.cells.items()
+            },
+            "lookahead_rounds": self.rounds,
+            "ratios": self.ratios(),
+        }
+
+    def ratios(self) -> dict[str, float]:
+        """Return how many times as fast one way is as another, per digit; a way that is slow counts at its longest."""
+        found: dict[str, float] = {}
+
+        def compare(fast: str, slow: str, digits: int, slow_digits: int | None = None) -> None:
+            quick = self.cell(fast, digits)
+            other = self.longest(slow) if slow_digits is None else self.cell(slow, slow_digits)
+            if quick and other and quick.per_digit and other.per_digit:
+                found[f"{fast} over {slow} at {digits:,}"] = round(other.per_digit / quick.per_digit, 2)
+
+        lengths = sorted({cell.digits for cells in self.cells.values() for cell in cells})
+        for digits in lengths:
+            for slow in ("decimal", "gmpy2", "int", "copy") if digits >= LONG else ():
+                compare("table", slow, digits, digits)
+            compare("table", "plain", digits)
+            compare("sequential", "plain", digits, digits)
+            compare("batched", "plain", digits, digits)
+            compare("lookahead", "sequential", digits, digits)
+        flat = [cell.per_digit for n in lengths if n >= LONG and (cell := self.cell("table", n)) and cell.per_digit]
+        if flat:
+            found[f"table, slowest over fastest length from {LONG:,} on"] = round(max(flat) / min(flat), 2)
+        return found
+
+
+def run(calculator: Calculator, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
+    """Time every way at 100 digits, 1,000 and so on; `watch` is told of timings."""
+    if calculator.task.verb != "add" or calculator.task.arity != 2:
+        raise AlgaError(f"the benchmark is about sums; the model {calculator.run.name} does not add two numbers")
+    if longest < SHORTEST:
+        raise AlgaError(f"the benchmark begins at {SHORTEST} digits, got {longest}")
+    lengths = [SHORTEST * 10**i for i in range(20) if SHORTEST * 10**i <= longest]
+    with _ways(calculator) as ways, _any_int():
+        bench = Bench(ways, {way.name: [] for way in ways})
+        total, done = len(lengths) * len(ways) * TURNS, 0
+        for digits in lengths:
+            x, y = pair(digits)
+            expected = calculator.task.answer(x, y)
+            cells = {way.name: _begin(bench, way, digits) for way in ways}
+            for turn in range(TURNS):
+                for way in ways:
+                    cell = cells[way.name]
+                    if not cell.skipped and (turn == 0 or (cell.seconds or 0) < ONCE_SECONDS):
+                        _time(way, cell, x, y, expected)
+                    watch(done := done + 1, total)
+            if bench.cell("lookahead", digits):
+                bench.rounds[digits] = calculator.solve(x, y, engine="lookahead").as_dict()["rounds"]
+    return bench
+
+
+def pair(digits: int, seed: int = 0) -> Pair:
+    """Return two random numbers of so many digits, the same for every run."""
+    rng, as_digits = Random(f"{digits} {seed}"), bytes(ord("0") + i % 10 for i in range(256))
+    x, y = (str(rng.randint(1, 9)) + rng.randbytes(digits - 1).translate(as_digits).decode() for _ in range(2))
+    return x, y
+
+
+@contextmanager
+def _ways(calculator: Calculator) -> Iterator[list[Way]]:
+    """Yield all ways that can run here, each warm."""
+    tables = Calculator.from_pretrained(
+        calculator.run.name
+    )  # whose network stays unopened, as the table engine needs none
+
+    def by(engine: str) -> Callable[[str, str], str | None]:
+        network = tables if engine == "table" else calculator
+        return lambda x, y: network.solve(x, y, engine=engine).answer
+
+    @lru_cache(maxsize=1)
+    def problems(digits: int) -> list[Pair]:
+        return [pair(digits, seed) for seed in range(TOGETHER)]
+
+    def batched(x: str, _: str) -> str | None:
+        return calculator.solve_many(problems(len(x)), engine="sequential")[0].answer
+
+    def exactly(x: str, y: str) -> str:
+        context = decimal.Context(prec=len(x) + 2, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+        return str(context.add(decimal.Decimal(x), decimal.Decimal(y)))
+
+    def copied(x: str, y: str) -> None:
+        x.encode()
+        y.encode()
+
+    with tempfile.TemporaryDirectory() as folder:
+        ways = [
+            Way("plain", "the paper's procedure, plainly", _plainly(calculator)),
+            Way("sequential", "engine sequential, one sum", by("sequential")),
+            Way("batched", f"engine sequential, {TOGETHER:,} sums", batched, sums=TOGETHER),
+            Way("lookahead", "engine lookahead, one sum", by("lookahead")),
+            Way("table", "engine table, text to text", by("table")),
+            Way("files", "engine table, file to file", _between_files(tables, Path(folder)), least=LONG),
+            Way("int", "Python int", lambda x, y: str(int(x) + int(y))),
+            Way("decimal", "Python decimal", exactly),
+            *_gmpy2(),
+            Way("copy", "copying the two texts", copied),
+        ]
+        tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
+        for way in ways:
+            way.add(*pair(SHORTEST))
+        yield ways
+
+
+def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
+    """Return the paper's procedure: one problem alone, every token computed from the beginning, on one thread."""
+    import torch  # noqa: PLC0415 - importing this module should not take a second
+
+    task, tokens, model = calculator.task, calculator.run.config.tokens, calculator.run.model
+
+    @torch.inference_mode()
+    def add(x: str, y: str) -> str:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # a second gains nothing on so little work
+        outputs: list[str] = []
+        for column in task.columns(x, y):
+            prompt = task.prompt(outputs[-1] if outputs else None, column)
+            ids = [*tokens.prompts([prompt])[0], tokens.ids[START]]
+            written: list[int] = []
+            while STOP_ID not in written and len(written) < tokens.output_length:
+                written.append(int(model(torch.tensor([ids + written]))[0, -1].argmax()))
+            outputs.append(tokens.output(tokens.text(written)) or "")
+        torch.set_num_threads(threads)
+        return task.read(outputs)
+
+    return add
+
+
+def _between_files(calculator: Calculator, folder: Path) -> Callable[[str, str], None]:
+    """Return the table engine from file to file; the files are written when their length first comes up."""
+
+    def add(x: str, y: str) -> None:
+        paths = [folder / f"{name}{len(x)}" for name in "xy"]
+        for path, text in zip(paths, (x, y), strict=True):
+            if not path.exists():
+                path.write_text(text)
+        with files.writing(folder / "sum") as sink:
+            calculator.stream(paths, sink)
+
+    return add
+
+
+def _gmpy2() -> list[Way]:
+    try:
+        import gmpy2  # noqa: PLC0415 - optional
+    except ImportError:
+        return []
+    return [Way("gmpy2", "gmpy2", lambda x, y: str(gmpy2.mpz(x) + gmpy2.mpz(y)))]
+
+
+def _begin(bench: Bench, way: Way, digits: int) -> Cell:
+    """Return a new cell, skipped where it would take too long going by the two before it."""
+    cell, before = Cell(digits), [cell for cell in bench.cells[way.name] if cell.seconds is not None]
+    bench.cells[way.name].append(cell)
+    if digits < way.least:
+        cell.skipped = f"begins at {way.least:,} digits"
+    elif bench.cells[way.name][:-1] and before and before[-1].seconds:
+        growth = max(10.0, before[-1].seconds / before[-2].seconds) if len(before) > 1 and before[-2].seconds else 10.0
+        steps = round(math.log10(digits / before[-1].digits))
+        if (expected := before[-1].seconds * growth**steps) > MOST_SECONDS:
+            cell.skipped = f"would take about {expected:,.0f} s"
+    return cell
+
+
+def _time(way: Way, cell: Cell, x: str, y: str, expected: str) -> None:
+    weighs = cell.seconds is None and cell.digits >= WEIGHED_FROM
+    before = _peak(reset=True) if weighs else None
+    began = time.perf_counter()
+    answer = way.add(x, y)
+    seconds = time.perf_counter() - began
+    if before is not None and (after := _peak()) is not None:
+        cell.megabytes = round(max(0.0, after - before), 1)
+    if answer is not None:
+        cell.right = answer == expected and cell.right is not False
+    if cell.seconds is None or seconds < cell.seconds:
+        cell.seconds, cell.per_digit = seconds, seconds / (cell.digits * way.sums) * 1e9
+
+
+def _peak(reset: bool = False) -> float | None:
+    """Return the largest memory that this process has had, in megabytes, since the last reset; None where unknown."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    return next(float(line.split()[1]) / 1000 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@contextmanager
+def _any_int() -> Iterator[None]:
+    """Lift Python's limit on the digits of an int, and put it back."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def _machine() -> dict[str, Any]:
+    packages = ("alga", "torch", "numpy", "numba", "gmpy2")
+    return {
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in packages if _installed(name)},
+    }
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

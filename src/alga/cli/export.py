@@ -1,0 +1,43 @@
+"""`alga export`: a network as a file for elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from alga import files
+from alga.cli.screen import Model, check_out, progress
+from alga.errors import AlgaError
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    format: Annotated[  # noqa: A002 - the option's name
+        str | None, typer.Option(help="onnx or table.", show_default="by the file's ending: .onnx or .json")
+    ] = None,
+    model: Model = "addition",
+) -> None:
+    """Write the network's step as ONNX, or all it ever answers as JSON; both are checked on every prompt first.
+
+    Example: alga export adder.onnx
+
+    Example: alga export table.json --model runs/mine
+    """
+    check_out(out)
+    from alga import export as formats
+    from alga.calculator import load
+
+    chosen = formats.SUFFIXES.get(out.suffix) if format is None else format
+    if chosen not in formats.FORMATS:
+        known = ", ".join(formats.FORMATS)
+        raise AlgaError(
+            f"expected a format of {known}, got {'the file name ' + out.name if format is None else format}"
+        )
+    calculator = load(model)
+    with progress("exporting") as watch:
+        data = formats.FORMATS[chosen](calculator, watch)
+    files.write(out, data)
+    prompts = len(calculator.trained.domain)
+    typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers to all {prompts:,} prompts")

@@ -1,0 +1,152 @@
+"""A network as files for elsewhere: its step as ONNX, or its whole table as JSON that any language can run.
+
+Both are checked before they are written: the ONNX file answers every prompt of the domain as the network here does, and
+the table is the network's own. docs/export.md describes both formats.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from alga.calculator import Calculator
+from alga.errors import AlgaError
+from alga.progress import Watch, unwatched
+from alga.tasks import explore
+from alga.tokens import START, STOP_ID
+
+if TYPE_CHECKING:
+    from alga.decoding import Decoded
+
+TABLE_FORMAT: Final = "alga-table-1"
+ONNX_EXTRA: Final = "pip install 'alga[export]'"
+
+
+def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+    """Return the network's table as JSON, with all that another language needs to run it."""
+    task, found = calculator.trained, calculator.table
+    steps = explore(task, lambda batch: [found.outputs[task.prompt(*situation)] for situation in batch])
+    start = {column: output for (context, column), output in steps.items() if context is None}
+    after: dict[str, dict[str, str | None]] = {}
+    for (context, column), output in steps.items():
+        if context is not None:
+            after.setdefault(context, {})[column] = output
+    outputs = sorted({output for output in steps.values() if output is not None})
+    content = {
+        "format": TABLE_FORMAT,
+        "task": task.name,
+        "summary": task.summary,
+        **_provenance(calculator),
+        "from_right": task.from_right,
+        "fill": task.fill,
+        "start": start,
+        "after": after,
+        "written": {output: task.written(output) for output in outputs},
+        "ending": {output: task.ending(output) for output in outputs},
+        "uncertain": sorted(found.uncertain),
+    }
+    watch(1, 1)
+    return (json.dumps(content, ensure_ascii=False) + "\n").encode()
+
+
+def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+    """Return the network's step as an ONNX file: prompts of any number in, generated tokens and their logits out.
+
+    Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
+    """
+    try:
+        import onnx as onnx_format  # noqa: PLC0415 - optional
+        import onnxruntime  # noqa: PLC0415
+        import onnxscript  # noqa: F401, PLC0415
+    except ImportError as missing:
+        raise AlgaError(f"ONNX export needs {missing.name}: {ONNX_EXTRA}") from None
+    tokens = calculator.run.config.tokens
+    proto = _traced(calculator)
+    described = {
+        "task": calculator.trained.name,
+        "vocabulary": json.dumps(tokens.vocabulary),
+        **{key: json.dumps(value) for key, value in _provenance(calculator).items()},
+    }
+    onnx_format.helper.set_model_props(proto, described)
+    onnx_format.checker.check_model(proto)
+    data: bytes = proto.SerializeToString()
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    _compare(calculator, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
+    return data
+
+
+def _traced(calculator: Calculator) -> Any:
+    """Return the whole greedy step, unrolled to the output length, as an ONNX model."""
+    import torch  # noqa: PLC0415 - a table is exported without it
+    from torch import Tensor, nn  # noqa: PLC0415
+
+    tokens, model = calculator.run.config.tokens, calculator.run.model
+
+    class Step(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = model
+
+        def forward(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
+            ids = torch.cat([prompts, torch.full_like(prompts[:, :1], tokens.ids[START])], dim=1)
+            logits = []
+            for _ in range(tokens.output_length):
+                logits.append(self.network(ids)[:, -1])
+                ids = torch.cat([ids, logits[-1].argmax(dim=-1, keepdim=True)], dim=1)
+            return ids[:, tokens.input_length + 1 :], torch.stack(logits, dim=1)
+
+    example = torch.tensor(tokens.prompts(list(calculator.trained.domain)[:2]))
+    chatty = logging.getLogger("torch.onnx")
+    level = chatty.level
+    chatty.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # about the exporter's own inner workings
+            program = torch.onnx.export(
+                Step().eval(),
+                (example,),
+                input_names=["prompts"],
+                output_names=["tokens", "logits"],
+                dynamic_shapes={"prompts": {0: torch.export.Dim("batch")}},
+                dynamo=True,
+                verbose=False,
+            )
+    finally:
+        chatty.setLevel(level)
+    assert program is not None
+    return program.model_proto
+
+
+def _compare(calculator: Calculator, run: Callable[[Any], Any], watch: Watch) -> None:
+    """Refuse a file that answers a prompt otherwise than the network here, in a full batch or alone."""
+    import numpy as np  # noqa: PLC0415
+
+    tokens, domain = calculator.run.config.tokens, list(calculator.trained.domain)
+    expected: list[Decoded] = calculator.decoder(domain)
+    ids = np.array(tokens.prompts(domain), np.int64)
+    together = run(ids)
+    for i, step in enumerate(expected):
+        for written in (together[i], run(ids[i : i + 1])[0]):
+            row = written.tolist()
+            text = tokens.text([*row, STOP_ID][: tokens.output_length])
+            if text != step.text:
+                raise AlgaError(
+                    f"the exported network answers {domain[i]} with {text!r}, the network here with {step.text!r}"
+                )
+        watch(i + 1, len(domain))
+
+
+def _provenance(calculator: Calculator) -> dict[str, Any]:
+    certificate = calculator.run.certificate if calculator.certified else None
+    return {
+        "weights_sha256": calculator.run.sha256,
+        "certified": certificate is not None,
+        "certificate": certificate.statement if certificate else None,
+    }
+
+
+FORMATS: Final[dict[str, Callable[[Calculator, Watch], bytes]]] = {"onnx": onnx, "table": table}
+SUFFIXES: Final = {".onnx": "onnx", ".json": "table"}
