@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce bench-training bench-throughput train-shipped clean
+.PHONY: help demo test test-slow lint format reproduce bench bench-training train-shipped clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -15,8 +15,8 @@ help:
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
-	@echo "make bench-throughput  many sums side by side against the plain procedure, one run (a minute)"
-	@echo "make train-shipped   train the shipped adder again from its seed, into runs/"
+	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
+	@echo "make train-shipped   train the shipped networks again from their seeds, into runs/"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -46,11 +46,12 @@ reproduce: .venv/.installed
 bench-training: .venv/.installed
 	$(BIN)/python benchmarks/training.py --out results/training.json
 
-bench-throughput: .venv/.installed
-	$(BIN)/python benchmarks/throughput.py --out results/throughput.json
+bench: .venv/.installed-bench
+	$(BIN)/alga bench --out results/bench.json --figure docs/figures/speed.png
 
 train-shipped: .venv/.installed
 	$(BIN)/alga train --recipe release --out runs/addition
+	$(BIN)/alga train --recipe release --task addition-lookahead --out runs/addition-lookahead
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }
@@ -61,6 +62,10 @@ train-shipped: .venv/.installed
 
 .venv/.installed-dev: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv/.installed-bench: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
 clean:

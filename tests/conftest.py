@@ -71,6 +71,9 @@ class Result:
     err: str
 
 
+Alga = Callable[..., Result]
+
+
 @pytest.fixture
 def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Run the command line in this process."""

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from alga import tasks
-from alga.calculator import Calculator
+from alga.calculator import Calculator, load
 from alga.config import ModelConfig
-from alga.decoding import Decoder
+from alga.decoding import FEW, Decoder
 from alga.model import Transformer
 from alga.tokens import START, STOP_ID, Tokens
 
@@ -84,7 +84,30 @@ def test_a_prompt_that_a_wrong_output_made_too_long_is_answered_with_nothing(add
 def test_calls_of_the_network_are_counted(adder: Calculator) -> None:
     before = adder.decoder.network_calls
     adder.decoder(["12", "99"])
-    assert adder.decoder.network_calls - before == 3  # 1, 8, S for the longer of the two
+    assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: few prompts go one by one
+    before = adder.decoder.network_calls
+    adder.decoder(list(adder.task.domain))
+    assert adder.decoder.network_calls - before == 3  # many go together, as long as the longest writes
+
+
+def test_a_few_prompts_are_answered_as_many_are(adder: Calculator) -> None:
+    domain = list(adder.task.domain)
+    together = adder.decoder(domain)
+    few = [step for start in range(0, 2300, FEW) for step in adder.decoder(domain[start : start + FEW])]
+    assert [step.text for step in few] == [step.text for step in together]
+    assert [step.margin for step in few] == pytest.approx([step.margin for step in together], abs=1e-3)
+
+
+def test_changed_weights_are_seen_by_few_prompts_too() -> None:
+    calculator = load()
+    (before,) = calculator.decoder(["15C77"])
+    with torch.no_grad():
+        calculator.run.model.head.weight *= 0.5
+    (after,) = calculator.decoder(["15C77"])
+    assert after.margin == pytest.approx(before.margin / 2, rel=1e-3)
+    calculator.run.model.head.weight.data[7] = -100.0  # behind torch's back: seen from the next problem on
+    assert calculator.solve("7", "8", engine="sequential").answer != "15"
+    assert not calculator.certified
 
 
 def test_a_step_laid_open_agrees_with_the_step(adder: Calculator) -> None:

@@ -73,6 +73,8 @@ def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
     onnx_format.helper.set_model_props(proto, described)
     onnx_format.checker.check_model(proto)
     data: bytes = proto.SerializeToString()
+    prompts = len(calculator.trained.domain)
+    watch(prompts, 2 * prompts)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     _compare(calculator, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
     return data
@@ -136,7 +138,7 @@ def _compare(calculator: Calculator, run: Callable[[Any], Any], watch: Watch) ->
                 raise AlgaError(
                     f"the exported network answers {domain[i]} with {text!r}, the network here with {step.text!r}"
                 )
-        watch(i + 1, len(domain))
+        watch(len(domain) + i + 1, 2 * len(domain))
 
 
 def _provenance(calculator: Calculator) -> dict[str, Any]:

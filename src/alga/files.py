@@ -31,7 +31,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=UNFINISHED)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=UNFINISHED)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(path)) from None  # name the file, not the temporary one
     temporary = Path(name)

@@ -1,0 +1,64 @@
+"""The benchmark: what it times is right, what it skips it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alga import bench
+from alga.bench import Bench, Cell, Way
+from tests.conftest import Alga
+
+
+def test_a_small_benchmark_has_every_way_and_a_figure(
+    alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "TOGETHER", 3)
+    monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(bench, "LONG", 1000)
+    figure, out = tmp_path / "speed.svg", tmp_path / "bench.json"
+    result = alga("bench", "--max-digits", "1000", "--out", out, "--figure", figure)
+    assert result.code == 0
+    content = json.loads(out.read_text())
+    assert {"plain", "sequential", "batched", "lookahead", "table", "files", "int", "decimal", "copy"} <= set(
+        content["ways"]
+    )
+    for name in set(content["ways"]) - {"files", "copy"}:
+        assert [cell["right"] for cell in content["cells"][name]] == [True, True]
+    assert content["cells"]["files"][0]["skipped"] == "begins at 1,000 digits"
+    assert content["lookahead_rounds"] == {"100": 9, "1000": 12}
+    assert content["ratios"]["sequential over plain at 1,000"] > 0
+    assert "engine table, file to file" in result.out
+    assert "engine table, file to file" in figure.read_text() or figure.stat().st_size > 1000
+
+
+def test_a_wrong_sum_is_not_passed_over(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    way = Way("odd", "an odd way", lambda x, y: x)
+    monkeypatch.setattr(bench, "_gmpy2", lambda: [way])
+    monkeypatch.setattr(bench, "TOGETHER", 3)
+    monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
+    assert alga("bench", "--max-digits", "100").code == 1
+
+
+def test_what_would_take_over_a_minute_is_skipped_and_says_so() -> None:
+    way = Way("slow", "a slow way", lambda x, y: None)
+    found = Bench([way], {"slow": [Cell(100, seconds=0.1), Cell(1000, seconds=10.0)]})
+    assert bench._begin(found, way, 10_000).skipped == "would take about 1,000 s"
+    assert bench._begin(found, way, 100_000).skipped == "would take about 100,000 s"
+    linear = Bench([way], {"slow": [Cell(100, seconds=0.1), Cell(1000, seconds=1.0)]})
+    assert bench._begin(linear, way, 10_000).skipped == ""
+
+
+def test_numbers_have_their_length_and_depend_on_the_seed_alone() -> None:
+    assert bench.pair(1000) == bench.pair(1000) != bench.pair(1000, 1)
+    assert [len(number) for number in bench.pair(1000)] == [1000, 1000]
+    assert bench.pair(1000)[0].isdigit()
+
+
+@pytest.mark.parametrize("digits", ["99", "0", "-5"])
+def test_too_short_a_benchmark_is_refused(alga: Alga, digits: str) -> None:
+    refused = alga("bench", "--max-digits", digits)
+    assert refused.code == 2
+    assert "the benchmark begins at 100 digits" in refused.err

@@ -1,0 +1,82 @@
+"""Slow: engines against each other on thousands of problems, and files too large for memory."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from alga import evaluation, tasks
+from alga.calculator import Calculator
+
+pytestmark = pytest.mark.slow
+
+LARGE = 200_000_000  # digits
+
+
+def test_all_engines_agree_on_thousands_of_random_and_adversarial_problems(adder: Calculator) -> None:
+    problems = [p.operands for p in evaluation.draw(adder.task, count=3000, max_digits=300, seed=1)]
+    expected = [adder.task.answer(*operands) for operands in problems]
+    for engine in ("table", "sequential", "lookahead"):
+        assert [answer.answer for answer in adder.solve_many(problems, engine=engine)] == expected
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two large numbers, a and b."""
+    folder, rng = tmp_path_factory.mktemp("large"), Random(0)
+    as_digits = bytes(ord("0") + i % 10 for i in range(256))
+    for name in "ab":
+        with (folder / name).open("wb") as file:
+            file.write(b"7")
+            for _ in range(LARGE // 10**7):
+                file.write(rng.randbytes(10**7).translate(as_digits))
+    return folder
+
+
+def command(folder: Path) -> list[str]:
+    add = [f"@{folder / 'a'}", f"@{folder / 'b'}", "--out", str(folder / "sum")]
+    return [sys.executable, "-m", "alga", "add", *add]
+
+
+def test_large_files_are_added_in_bounded_memory(large: Path) -> None:
+    process, peak = subprocess.Popen(command(large)), 0
+    while process.poll() is None:
+        peak = max(peak, resident(process.pid))
+        time.sleep(0.02)
+    assert process.returncode == 0
+    assert 0 < peak < 300_000  # kilobytes
+    a, b, total = ((large / name).read_text().rstrip() for name in ("a", "b", "sum"))
+    assert total == tasks.find("addition").answer(a, b)
+
+
+def resident(pid: int) -> int:
+    """Return the most memory that a process has had, in kilobytes; 0 where it cannot be told."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
+def test_a_kill_midway_leaves_no_file_that_looks_finished(large: Path) -> None:
+    rng = Random(1)
+    (large / "sum").unlink(missing_ok=True)
+    killed = 0
+    for _ in range(8):
+        process = subprocess.Popen(command(large))
+        time.sleep(0.6 + 2.5 * rng.random())
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == -signal.SIGKILL:
+            killed += 1
+            assert not (large / "sum").exists()
+        else:
+            (large / "sum").unlink()
+    assert killed >= 3
+    for left in large.glob(".*.unfinished"):
+        left.unlink()
