@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from alga import export, tasks
 from alga.calculator import Calculator, load
@@ -49,8 +50,13 @@ def test_the_table_says_what_it_is(adder: Calculator) -> None:
     assert content["weights_sha256"] == adder.run.sha256
     assert len(content["start"]) + sum(map(len, content["after"].values())) == 2300
     assert content["after"]["10"]["86"] == "15"
-    lookahead = json.loads(export.table(load("addition-lookahead")))
-    assert (len(lookahead["start"]), lookahead["after"]) == (341, {})
+    with pytest.raises(AlgaError, match="its table would not run elsewhere"):
+        export.table(load("addition-lookahead"))
+    with torch.no_grad():
+        (changed := load()).run.model.head.weight[3] += 0.01
+    content = json.loads(export.table(changed))
+    assert (content["certified"], content["certificate"]) == (False, None)
+    assert content["weights_sha256"] == changed.run.sha256 != adder.run.sha256
 
 
 @pytest.mark.parametrize("arguments", [["out.txt"], ["out.onnx", "--format", "abacus"], ["nowhere/table.json"], ["."]])
@@ -103,3 +109,9 @@ def test_onnxruntime_answers_as_the_network_does(
     if model == "addition":
         ran = subprocess.run([sys.executable, "-c", example("python", 1)], capture_output=True, text=True, check=True)
         assert ran.stdout == "15S\n"
+    import onnx
+
+    described = {
+        entry.key: json.loads(entry.value) for entry in onnx.load("adder.onnx").metadata_props if entry.key != "task"
+    }
+    assert (described["certified"], described["weights_sha256"]) == (True, load(model).run.sha256)

@@ -13,7 +13,7 @@ FLOW = (
     "errors", "progress", "files", "tasks", "tokens", "config", "model", "compiled", "decoding", "table", "certificate",
     "sampling",
     "recipes", "card", "plots", "metrics", "rds", "foreign",
-    "weights", "runs", "checkpoint", "training", "engines", "calculator",
+    "weights", "runs", "checkpoint", "training", "engines", "calculator", "arithmetic", "arithmetic",
     "evaluation", "export", "bench", "studies", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (
@@ -30,6 +30,7 @@ WITHOUT_TORCH = (
     "config",
     "runs",
     "calculator",
+    "arithmetic",
 )
 
 

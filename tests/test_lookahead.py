@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -49,6 +50,9 @@ def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: i
     assert result.answer == adder.task.answer(a, b)
     assert solution.rounds == math.ceil(math.log2(digits + 1)) + 2 <= 2 * math.log2(digits) + 4
     assert result.network_calls >= 2 * solution.rounds
+    compositions = sum(max(0, digits + 1 - 2**i) for i in range(solution.rounds - 2))
+    assert solution.steps == digits + compositions + digits + 1
+    assert solution.generated_tokens == 2 * solution.steps  # a character and S, each time
 
 
 def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Make) -> None:
@@ -78,6 +82,16 @@ def test_a_step_that_fails_ends_the_problem_there(faults: dict[str, str], faulty
 def test_digits_that_are_more_than_one_character_are_written_as_they_are(faulty: Make) -> None:
     (solution,) = lookahead.solve(TASK, faulty(TASK, {"k12": "00S"}), [("11", "22")])  # type: ignore[arg-type]
     assert solution.answer == "0"  # 0, 00 and 00, without leading zeros
+
+
+def test_a_network_of_ones_own_is_not_passed_off_as_looking_ahead(alga: Alga, tmp_path: Path) -> None:
+    load().save_pretrained(tmp_path / "mine")
+    for arguments in (["add", "1", "2", "--model"], ["evaluate"]):
+        refused = alga(*arguments, tmp_path / "mine", "--engine", "lookahead")
+        assert refused.code == 2
+        assert "cannot look ahead; the model addition-lookahead can" in refused.err
+    refused = alga("evaluate", "addition", "--engine", "lookahead")
+    assert (refused.code, "evaluate addition-lookahead instead" in refused.err) == (2, True)
 
 
 def test_an_uncertain_prompt_is_told(faulty: Make) -> None:

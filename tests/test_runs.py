@@ -223,12 +223,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_shipped_network_has_all_that_a_run_has() -> None:
-    assert runs.shipped() == ("addition", "addition-lookahead")
+    assert {"addition", "addition-lookahead", "subtraction", "times-a-digit", "parity"} <= set(runs.shipped())
     for name in runs.shipped():
         files = {path.name for path in (SHIPPED / name).iterdir()}
-        assert files == {
-            "config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "curves.png", "curves.svg", "README.md",
-        }  # fmt: skip
+        assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md"}  # curves are redrawn
 
 
 def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Calculator) -> None:

@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 
-from alga import evaluation, tasks
+from alga import evaluation, runs, tasks
+from alga.arithmetic import Arithmetic
 from alga.calculator import Calculator
 
 pytestmark = pytest.mark.slow
@@ -80,3 +81,33 @@ def test_a_kill_midway_leaves_no_file_that_looks_finished(large: Path) -> None:
     assert killed >= 3
     for left in large.glob(".*.unfinished"):
         left.unlink()
+
+
+@pytest.mark.parametrize("kind", ["random", "nines", "sparse"])
+def test_large_products_and_quotients_are_exact(kind: str) -> None:
+    rng = Random(kind)
+
+    def number(digits: int) -> int:
+        match kind:
+            case "nines":
+                return 10**digits - 1 - rng.randrange(3)
+            case "sparse":
+                return 10 ** (digits - 1) + rng.randrange(10)
+            case _:
+                return rng.randrange(10 ** (digits - 1), 10**digits)
+
+    arithmetic = Arithmetic()
+    a, b = number(1000), number(1000)
+    assert arithmetic.mul(str(a), str(-b)).answer == str(-a * b)
+    a, b = number(10_000), number(500)
+    quotient, rest = divmod(-a, b)
+    sys.set_int_max_str_digits(20_000)
+    assert arithmetic.divmod(str(-a), str(b)).answer == f"{quotient} {rest}"
+
+
+def test_every_shipped_network_is_certified_anew() -> None:
+    command = [sys.executable, "-m", "alga", "certify", "--all"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    shipped = len(runs.shipped())
+    assert f"{shipped} of {shipped} networks certified" in done.stdout

@@ -24,6 +24,9 @@ SIZES = {
     "times-a-digit": 4610,
     "division-by-a-digit": 4590,
     "parity": 6,
+    "addition-of-three": 31_000,
+    "comparison": 400,
+    "arithmetic": 9_010,
 }
 
 NUMBERS = st.text("0123456789", min_size=1, max_size=60)
@@ -138,7 +141,9 @@ class Blocks(Addition):
 
 
 class Stranger(Addition):
-    symbols = "012345678"
+    def __init__(self) -> None:
+        super().__init__()
+        self.symbols = "012345678"
 
 
 def test_a_view_that_hides_the_carry_is_refused_with_both_instances() -> None:

@@ -11,6 +11,7 @@ import torch
 
 from alga import recipes
 from alga.calculator import load
+from alga.decoding import Decoder
 from alga.errors import AlgaError
 from alga.runs import Weights
 from alga.training import Training
@@ -134,6 +135,17 @@ def test_a_network_without_its_checkpoint_is_not_trained_over(tmp_path: Path) ->
     (tmp_path / "run" / "checkpoint.safetensors").unlink()
     with pytest.raises(AlgaError, match="has lost its checkpoint"):
         Training.resume(tmp_path / "run", steps=40)
+
+
+def test_every_check_sees_the_weights_of_its_step(tmp_path: Path) -> None:
+    training = Training.start(tmp_path / "run", tiny(steps=60, margin=100.0))
+    for progress in training.run():
+        domain = training.config.task.domain
+        fresh = Decoder(training.model, training.config.tokens)(list(domain))
+        wrong = [step for step, exact in zip(fresh, domain.values(), strict=True) if step.output != exact.output]
+        assert progress.wrong == len(wrong)
+        if progress.step < 60:
+            assert progress.least_margin == pytest.approx(min(step.margin for step in fresh), abs=1e-3)
 
 
 def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> None:

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 from alga.errors import AlgaError
 
 if TYPE_CHECKING:
+    from alga.arithmetic import Arithmetic, Result
     from alga.calculator import Answer, Calculator, Trace, load
     from alga.certificate import Certificate
 
-__all__ = ["AlgaError", "Answer", "Calculator", "Certificate", "Trace", "load"]
+__all__ = ["AlgaError", "Answer", "Arithmetic", "Calculator", "Certificate", "Result", "Trace", "load"]
 __version__ = "0.1.0"
 
 _HOME = {
     "Answer": "alga.calculator",
+    "Arithmetic": "alga.arithmetic",
+    "Result": "alga.arithmetic",
     "Calculator": "alga.calculator",
     "Certificate": "alga.certificate",
     "Trace": "alga.calculator",

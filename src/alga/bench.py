@@ -24,7 +24,7 @@ from random import Random
 from typing import Any, Final
 
 from alga import files
-from alga.calculator import Calculator
+from alga.calculator import Answer, Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.tokens import START, STOP_ID
@@ -40,18 +40,22 @@ WARM: Final = 2_000_000  # digits: enough to load the compiled loop
 TOGETHER: Final = 1000  # sums side by side
 WEIGHED_FROM: Final = 10**6  # digits: what shorter sums take is lost in the rest
 
+FAILED: Final = "no sum"
+
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way of adding: a name, words for people, and a function from two texts to one (None: nothing to compare)."""
+    """One way of adding: a name, words for people, and a function of two texts that is timed."""
 
     name: str
     label: str
-    add: Callable[[str, str], str | None]
+    add: Callable[[str, str], Any]
     least: int = 1  # digits
     sums: int = 1  # added in one timing
+    prepare: Callable[[str, str], object] = lambda _x, _y: None  # before the first timing of a length
+    found: Callable[[Any], str | None] | None = lambda answer: answer  # the sum; None where there is nothing to compare
 
 
 @dataclass
@@ -107,7 +111,7 @@ class Bench:
 
         lengths = sorted({cell.digits for cells in self.cells.values() for cell in cells})
         for digits in lengths:
-            for slow in ("decimal", "gmpy2", "int", "copy") if digits >= LONG else ():
+            for slow in ("decimal", "gmpy2", "int", "copy"):
                 compare("table", slow, digits, digits)
             compare("table", "plain", digits)
             compare("sequential", "plain", digits, digits)
@@ -166,8 +170,13 @@ def _ways(calculator: Calculator) -> Iterator[list[Way]]:
     def problems(digits: int) -> list[Pair]:
         return [pair(digits, seed) for seed in range(TOGETHER)]
 
-    def batched(x: str, _: str) -> str | None:
-        return calculator.solve_many(problems(len(x)), engine="sequential")[0].answer
+    def batched(x: str, _: str) -> list[Answer]:
+        return calculator.solve_many(problems(len(x)), engine="sequential")
+
+    def first_if_all_right(answers: list[Answer]) -> str:
+        """Compare all answers; return the first, which is that of the sum that all ways share."""
+        right = all(answer.answer == calculator.task.answer(*answer.operands) for answer in answers)
+        return answers[0].answer or FAILED if right else FAILED
 
     def exactly(x: str, y: str) -> str:
         context = decimal.Context(prec=len(x) + 2, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -181,17 +190,25 @@ def _ways(calculator: Calculator) -> Iterator[list[Way]]:
         ways = [
             Way("plain", "the paper's procedure, plainly", _plainly(calculator)),
             Way("sequential", "engine sequential, one sum", by("sequential")),
-            Way("batched", f"engine sequential, {TOGETHER:,} sums", batched, sums=TOGETHER),
+            Way(
+                "batched",
+                f"engine sequential, {TOGETHER:,} sums",
+                batched,
+                sums=TOGETHER,
+                prepare=lambda x, _: problems(len(x)),
+                found=first_if_all_right,
+            ),
             Way("lookahead", "engine lookahead, one sum", by("lookahead")),
             Way("table", "engine table, text to text", by("table")),
-            Way("files", "engine table, file to file", _between_files(tables, Path(folder)), least=LONG),
+            _files(tables, Path(folder)),
             Way("int", "Python int", lambda x, y: str(int(x) + int(y))),
             Way("decimal", "Python decimal", exactly),
             *_gmpy2(),
-            Way("copy", "copying the two texts", copied),
+            Way("copy", "copying the two texts", copied, found=None),
         ]
         tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
         for way in ways:
+            way.prepare(*pair(SHORTEST))
             way.add(*pair(SHORTEST))
         yield ways
 
@@ -204,8 +221,6 @@ def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
 
     @torch.inference_mode()
     def add(x: str, y: str) -> str:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # a second gains nothing on so little work
         outputs: list[str] = []
         for column in task.columns(x, y):
             prompt = task.prompt(outputs[-1] if outputs else None, column)
@@ -213,25 +228,39 @@ def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
             written: list[int] = []
             while STOP_ID not in written and len(written) < tokens.output_length:
                 written.append(int(model(torch.tensor([ids + written]))[0, -1].argmax()))
-            outputs.append(tokens.output(tokens.text(written)) or "")
-        torch.set_num_threads(threads)
+            output = tokens.output(tokens.text(written))
+            if output is None:
+                return FAILED
+            outputs.append(output)
         return task.read(outputs)
 
-    return add
+    def on_one_thread(x: str, y: str) -> str:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # a second gains nothing on so little work
+        try:
+            return add(x, y)
+        finally:
+            torch.set_num_threads(threads)
+
+    return on_one_thread
 
 
-def _between_files(calculator: Calculator, folder: Path) -> Callable[[str, str], None]:
-    """Return the table engine from file to file; the files are written when their length first comes up."""
+def _files(calculator: Calculator, folder: Path) -> Way:
+    """Return the table engine from file to file."""
+    paths = [folder / name for name in "xy"]
 
-    def add(x: str, y: str) -> None:
-        paths = [folder / f"{name}{len(x)}" for name in "xy"]
+    def prepare(x: str, y: str) -> None:
         for path, text in zip(paths, (x, y), strict=True):
-            if not path.exists():
-                path.write_text(text)
+            path.write_text(text)
+
+    def add(_x: str, _y: str) -> None:
         with files.writing(folder / "sum") as sink:
             calculator.stream(paths, sink)
 
-    return add
+    def found(_: object) -> str:
+        return (folder / "sum").read_text()
+
+    return Way("files", "engine table, file to file", add, least=LONG, prepare=prepare, found=found)
 
 
 def _gmpy2() -> list[Way]:
@@ -257,8 +286,10 @@ def _begin(bench: Bench, way: Way, digits: int) -> Cell:
 
 
 def _time(way: Way, cell: Cell, x: str, y: str, expected: str) -> None:
-    weighs = cell.seconds is None and cell.digits >= WEIGHED_FROM
-    before = _peak(reset=True) if weighs else None
+    first = cell.seconds is None
+    if first:
+        way.prepare(x, y)
+    before = _peak(reset=True) if first and cell.digits >= WEIGHED_FROM else None
     ends = time.perf_counter() + TURN_SECONDS
     while True:
         began = time.perf_counter()
@@ -266,10 +297,10 @@ def _time(way: Way, cell: Cell, x: str, y: str, expected: str) -> None:
         seconds = time.perf_counter() - began
         if cell.seconds is None or seconds < cell.seconds:
             cell.seconds, cell.per_digit = seconds, seconds / (cell.digits * way.sums) * 1e9
-        if answer is not None:
-            cell.right = answer == expected and cell.right is not False
         if time.perf_counter() > ends:
             break
+    if way.found is not None:
+        cell.right = way.found(answer) == expected and cell.right is not False
     if before is not None and (after := _peak()) is not None:
         cell.megabytes = round(max(0.0, after - before), 1)
 

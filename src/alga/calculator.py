@@ -24,7 +24,8 @@ from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.runs import Run
 from alga.table import Table, extract
-from alga.tasks import Lookahead, Task
+from alga.tasks import Lookahead, Several, Task
+from alga.tasks.numbers import number
 
 if TYPE_CHECKING:
     from alga.decoding import Decoder, Detail
@@ -102,10 +103,11 @@ class Trace:
 class Calculator:
     """A trained network put to use. `alga.load()` gives the adder that ships with the package."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, task: Task | None = None) -> None:
         self.run = run
         self.trained = run.config.task
-        self.task = self.trained.base if isinstance(self.trained, Lookahead) else self.trained
+        served = self.trained.serves if isinstance(self.trained, Lookahead) else self.trained
+        self.task = served if task is None else task
         self._extracted: tuple[str, Table] | None = None
 
     @cached_property
@@ -122,6 +124,7 @@ class Calculator:
         if certificate is not None and certificate.sha256 == sha256 and self.run.table is not None:
             return self.run.table
         if self._extracted is None or self._extracted[0] != sha256:
+            self.decoder.refresh()
             self._extracted = sha256, extract(self.trained, self.decoder)[0]
         return self._extracted[1]
 
@@ -132,6 +135,8 @@ class Calculator:
             return self
         if self.task.lookahead not in runs.shipped():
             raise AlgaError(f"there is no lookahead network for {self.task.name}")
+        if self.run.name not in runs.shipped():
+            raise AlgaError(f"the model {self.run.name} cannot look ahead; the model {self.task.lookahead} can")
         return load(self.task.lookahead)
 
     @classmethod
@@ -165,6 +170,12 @@ class Calculator:
     def solve(self, *operands: str, engine: str | None = None) -> Answer:
         """Solve one problem of the network's task; a failed step is told in the answer, not raised."""
         return self.solve_many([operands], engine=engine)[0]
+
+    def faces(self) -> dict[str, Calculator]:
+        """Return what the network does, by verb: one thing, or several where it was trained for several."""
+        if isinstance(self.trained, Several):
+            return {verb: Calculator(self.run, task) for verb, task in self.trained.faces().items()}
+        return {self.task.verb: self} if self.task.verb else {}
 
     @property
     def own_engine(self) -> str:
@@ -206,6 +217,9 @@ class Calculator:
         """Solve problems, those with more operands than the task takes at once two at a time."""
         arity = self.task.arity
         for problem in problems:
+            for operand in problem:
+                if not isinstance(operand, str):
+                    number(operand)  # says what is wrong
             if len(problem) < arity or (len(problem) > arity and not self.task.folds):
                 more = " or more" if self.task.folds else ""
                 raise AlgaError(f"{self.task.name} takes {arity}{more} numbers, got {len(problem)}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import NullCache
 from numpy.typing import NDArray
 
 from alga.errors import AlgaError
@@ -28,6 +29,8 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 ZERO: Final = np.float32(0)  # a bare 0.0 would make a sum one of double precision
 LOWEST: Final = np.float32(-np.inf)
 
+_COMPILED: list[Any] = []
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -38,9 +41,21 @@ def compiled(function: Function) -> Function:
     """
     settings: dict[str, Any] = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy", "nogil": True}
     try:
-        return cast(Function, numba.njit(cache=True, **settings)(function))
+        made = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # neither the package nor the home folder can be written: compile anew each time
-        return cast(Function, numba.njit(**settings)(function))
+        made = numba.njit(**settings)(function)
+    _COMPILED.append(made)
+    return cast(Function, made)
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a compiled function; where its kept machine code cannot be read or written, compile it anew without."""
+    try:
+        return function(*arguments)
+    except Exception:  # numba reads its files as pickle: what is damaged may raise anything
+        for known in _COMPILED:
+            known._cache = NullCache()
+        return function(*arguments)
 
 
 class Compiled:
@@ -74,8 +89,8 @@ class Compiled:
         c = self.config
         if len(ids) != c.input_length + 1 or max(ids) >= c.vocabulary:
             raise AlgaError(f"expected {c.input_length + 1} ids below {c.vocabulary}, got {[*ids]}")
-        written, margin = generate(
-            self._weights, ids, c.output_length, c.vocabulary, c.width, c.heads, c.layers, c.hidden
+        written, margin = call(
+            generate, self._weights, ids, c.output_length, c.vocabulary, c.width, c.heads, c.layers, c.hidden
         )
         return tuple(written.tolist()), margin
 

@@ -63,6 +63,7 @@ class Config:
             "task": self.task.name,
             "vocabulary": self.tokens.vocabulary,
             "model": dataclasses.asdict(self.model),
+            **({"source": self.task.source} if self.task.source else {}),
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
@@ -71,9 +72,14 @@ class Config:
         size = int.from_bytes(data[:8], "little")
         try:
             header = json.loads(data[8 : 8 + size] if size <= len(data) - 8 else b"")
-            identity = header.get("__metadata__", {}).get(IDENTITY)
-        except (ValueError, AttributeError, RecursionError) as problem:
+            identity = header.pop("__metadata__", {}).get(IDENTITY)
+            ends = max(entry["data_offsets"][1] for entry in header.values())
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"{path} is damaged: {problem}") from None
+        if ends != len(data) - 8 - size:
+            raise AlgaError(
+                f"{path} is damaged: its header speaks of {ends} bytes of weights, not {len(data) - 8 - size}"
+            )
         if identity != self.identity:
             raise AlgaError(f"{path} was written for another task or model than config.json says")
 
@@ -83,6 +89,7 @@ def save(folder: Path, config: Config) -> None:
     content = {
         "format": FORMAT,
         "task": config.task.name,
+        **({"source": config.task.source} if config.task.source else {}),
         "vocabulary": config.tokens.vocabulary,
         "model": dataclasses.asdict(config.model),
         "training": config.training,
@@ -98,6 +105,8 @@ def load(folder: Path) -> Config:
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
         task = tasks.find(content["task"])
+        if content.get("source", "") != task.source:
+            raise AlgaError(f"{path}: the task {task.name} has changed since this network was trained")
         config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))
         stated = (tuple(content["vocabulary"]), config.model.input_length, config.model.output_length)
     except AlgaError:

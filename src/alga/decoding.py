@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from alga.compiled import Compiled
+from alga.errors import AlgaError
 from alga.model import Cache, Transformer
 from alga.tokens import STOP_ID, Tokens
 
@@ -61,6 +62,8 @@ class Decoder:
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
         """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
+        if self.model.head.weight.dtype != torch.float32:
+            raise AlgaError(f"expected a network in float32, got {self.model.head.weight.dtype}")
         fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
         if len(fitting) <= FEW and self.model.mask.device.type == "cpu":
             steps = self._decode_one_by_one(fitting)
@@ -73,7 +76,7 @@ class Decoder:
         return [next(decoded) if len(prompt) <= self.tokens.input_length else nothing for prompt in prompts]
 
     def refresh(self) -> None:
-        """Look at the weights anew, should they have been changed behind torch's back (through `.data`)."""
+        """Look at the weights anew before new work: fused optimisers and `.data` change them unnoticed."""
         self._packed = None
 
     def _decode_one_by_one(self, prompts: Sequence[str]) -> list[Decoded]:
@@ -128,7 +131,7 @@ class Decoder:
             "device": self.model.mask.device.type,
             "threads": torch.get_num_threads(),
             "python": platform.python_version(),
-            **{package: metadata.version(package) for package in ("alga", "torch")},
+            **{package: metadata.version(package) for package in ("alga", "torch", "numba")},
         }
 
     @torch.inference_mode()

@@ -113,6 +113,8 @@ def evaluate(
 
     `watch` is told of columns.
     """
+    if engine == "lookahead" and calculator.companion is not calculator:
+        raise AlgaError(f"the engine lookahead runs another network: evaluate {calculator.companion.run.name} instead")
     total, before = sum(problem.digits for problem in problems), 0
     outcomes: list[Outcome] = []
     for chunk in _chunks(problems):

@@ -1,7 +1,7 @@
 """A network as files for elsewhere: its step as ONNX, or its whole table as JSON that any language can run.
 
-Both are checked before they are written: the ONNX file answers every prompt of the domain as the network here does, and
-the table is the network's own. docs/export.md describes both formats.
+The ONNX file is checked before it is written: it answers every prompt of the domain as the network here does. The table
+is the one that the certificate is for, or is extracted now. docs/export.md describes both formats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from alga.calculator import Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
-from alga.tasks import explore
+from alga.tasks import Task, explore
 from alga.tokens import START, STOP_ID
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ ONNX_EXTRA: Final = "pip install 'alga[export]'"
 def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
     """Return the network's table as JSON, with all that another language needs to run it."""
     task, found = calculator.trained, calculator.table
+    if type(task).rows is Task.rows:
+        raise AlgaError(
+            f"{task.name} does not walk over the digits of numbers alone: its table would not run elsewhere"
+        )
     steps = explore(task, lambda batch: [found.outputs[task.prompt(*situation)] for situation in batch])
     start = {column: output for (context, column), output in steps.items() if context is None}
     after: dict[str, dict[str, str | None]] = {}
@@ -42,6 +46,7 @@ def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
         **_provenance(calculator),
         "from_right": task.from_right,
         "fill": task.fill,
+        "repeats": task.repeats,
         "start": start,
         "after": after,
         "written": {output: task.written(output) for output in outputs},

@@ -25,11 +25,11 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
     A link is followed; what is no ordinary file (a pipe, a device) is written to, not replaced.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
+    if path.parts[:2] in (("/", "dev"), ("/", "proc")) or (path.exists() and not path.is_file()):
+        with path.open("ab") as file:
             yield file
         return
+    path = path.resolve()
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=UNFINISHED)
     except OSError as problem:

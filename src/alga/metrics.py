@@ -55,6 +55,7 @@ def loss_of(model: Transformer, batch: Batch) -> Tensor:
 @torch.no_grad()
 def measure(task: Task, decoder: Decoder, sampler: Sampler) -> Measured:
     """Check the whole domain; the model is left in the mode that it came in."""
+    decoder.refresh()  # a fused optimiser changes weights without telling
     decoded = decoder(list(task.domain))
     expected = [f"{instance.output}{STOP}" for instance in task.domain.values()]
     pairs = zip(decoded, expected, strict=True)

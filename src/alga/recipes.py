@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from alga.errors import AlgaError
 from alga.sampling import CONTEXTS
@@ -126,25 +127,95 @@ def fast() -> Recipe:
     )
 
 
-def release() -> Recipe:
-    """The recipe of shipped networks: `fast` with a slower fall, until the margin is wide."""
-    return dataclasses.replace(fast(), name="release", decay_steps=2_000, check_every=50, margin=14.0)
+def small() -> Recipe:
+    """One narrow layer, for procedures of few prompts: a higher rate, and weights that may grow."""
+    return dataclasses.replace(
+        fast(),
+        name="small",
+        learning_rate=1e-2,
+        decay_steps=1_000,
+        final_rate=3e-3,
+        weight_decay=0.0,
+        embedding_scale=0.3,
+        check_every=50,
+        margin=7.0,
+        width=16,
+        layers=1,
+        hidden=32,
+    )
 
 
-_RECIPES: dict[str, Callable[[], Recipe]] = {"paper": paper, "fast": fast, "release": release}
+def release(task: str = "addition") -> Recipe:
+    """The recipe of a shipped network; the adder's is `fast` with a slower fall, until the margin is wide."""
+    wide = dataclasses.replace(fast(), name="release", task=task, decay_steps=2_000, check_every=50, margin=14.0)
+    if task not in _RELEASED:
+        return wide
+    size, changes = _RELEASED[task]
+    base = dataclasses.replace(small() if size in _NARROW else wide, name="release", task=task, margin=7.0)
+    return dataclasses.replace(base, **(_SIZES[size] | changes))
+
+
+# The sizes of shipped networks, each the smallest of these that certified with seeds 0 and 1 (docs/decisions.md).
+_SIZES: dict[str, dict[str, Any]] = {
+    "tiny": {"width": 8, "heads": 1, "layers": 1, "hidden": 16},
+    "narrow": {"width": 16, "heads": 2, "layers": 1, "hidden": 32},
+    "flat": {"width": 32, "heads": 2, "layers": 1, "hidden": 64},
+    "half": {"width": 32, "heads": 2, "layers": 2, "hidden": 128},
+    "paper": {"width": 64, "heads": 2, "layers": 2, "hidden": 256},
+}
+_NARROW = ("tiny", "narrow", "flat")
+_LONG = {"steps": 8_000, "decay_steps": 4_000, "batch_size": 256, "check_every": 100}  # for many prompts
+_RELEASED: dict[str, tuple[str, dict[str, Any]]] = {
+    "parity": ("narrow", {}),
+    "comparison": ("tiny", {}),
+    "subtraction": ("half", {}),
+    "times-a-digit": ("half", {}),
+    "division-by-a-digit": ("half", {}),
+    "addition-of-three": ("paper", _LONG),
+    "arithmetic": ("paper", _LONG),
+    "addition-base-2": ("tiny", {}),
+    "addition-base-8": ("half", {}),
+    "addition-base-16": ("paper", _LONG),
+    "subtraction-base-2": ("narrow", {}),
+    "subtraction-base-8": ("half", {}),
+    "subtraction-base-16": ("paper", _LONG),
+    "comparison-base-2": ("tiny", {}),
+    "comparison-base-8": ("tiny", {}),
+    "comparison-base-16": ("tiny", {}),
+    "times-a-digit-base-2": ("tiny", {}),
+    "times-a-digit-base-8": ("half", {}),
+    "times-a-digit-base-16": ("paper", _LONG),
+    "division-by-a-digit-base-2": ("tiny", {}),
+    "division-by-a-digit-base-8": ("half", {}),
+    "division-by-a-digit-base-16": ("paper", _LONG),
+    "and-base-2": ("tiny", {}),
+    "or-base-2": ("narrow", {}),
+    "xor-base-2": ("narrow", {}),
+    "and-base-8": ("tiny", {}),
+    "or-base-8": ("tiny", {}),
+    "xor-base-8": ("half", {}),
+    "and-base-16": ("narrow", {}),
+    "or-base-16": ("narrow", {}),
+    "xor-base-16": ("half", {}),
+}
+
+_RECIPES: dict[str, Callable[[], Recipe]] = {"paper": paper, "fast": fast, "small": small}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all recipes."""
-    return tuple(_RECIPES)
+    return (*_RECIPES, "release")
 
 
-def find(name: str) -> Recipe:
-    """Return the recipe of that name.
+def find(name: str, task: str | None = None) -> Recipe:
+    """Return the recipe of that name, for its own task or the given one.
 
-    >>> find("paper").dropout
-    0.2
+    >>> find("paper").dropout, find("release", "parity").width
+    (0.2, 16)
     """
-    if name not in _RECIPES:
-        raise AlgaError(f"unknown recipe {name!r}; there are {', '.join(_RECIPES)}")
-    return _RECIPES[name]()
+    if name not in names():
+        raise AlgaError(f"unknown recipe {name!r}; there are {', '.join(names())}")
+    if name == "release":
+        return release() if task is None else release(task)
+    recipe = _RECIPES[name]()
+    return recipe if task is None else dataclasses.replace(recipe, task=task)

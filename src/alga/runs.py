@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ from alga.certificate import Certificate, certify
 from alga.config import Config, ModelConfig
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
-from alga.table import Table
+from alga.table import UNCERTAIN, Table
 from alga.tasks import Task
 from alga.tokens import Tokens
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
+STRENGTHS: Final = ("checked",)  # of the certificates that a folder may hold
 
 
 class Weights:
@@ -233,11 +235,18 @@ def _certificate_and_table(folder: Path, run: Run) -> tuple[Certificate, Table]:
         _ = run.model  # says so if they are damaged
         stated, actual = f"{certificate.sha256[:12]}…", f"{run.sha256[:12]}…"
         raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({actual})")
+    margin = certificate.least_margin
+    if not certificate.certified or certificate.strength not in STRENGTHS:
+        raise AlgaError(f"{folder}: the certificate does not say that the network was checked and found right")
+    if not isinstance(margin, float) or not UNCERTAIN < margin < math.inf:
+        raise AlgaError(f"{folder}: the certificate states no margin that decides, but {margin!r}")
     if certificate.task != task.name or certificate.prompts != len(task.domain):
         raise AlgaError(f"{folder}: the certificate is not for the {len(task.domain):,} prompts of {task.name}")
     if certificate.table_sha256 != table.sha256:
         raise AlgaError(f"{folder}: the certificate is for another table.json")
-    wrong = [prompt for prompt, instance in task.domain.items() if table.outputs.get(prompt) != instance.output]
-    if certificate.certified and wrong:
+    if table.task != task.name or table.uncertain or table.broken or table.outputs.keys() != task.domain.keys():
+        raise AlgaError(f"{folder}: table.json is not a certified network's answers to the prompts of {task.name}")
+    wrong = [prompt for prompt, instance in task.domain.items() if table.outputs[prompt] != instance.output]
+    if wrong:
         raise AlgaError(f"{folder}: certified, but its table is wrong on {len(wrong):,} prompts, {wrong[0]!r} first")
     return certificate, table

@@ -22,12 +22,15 @@ def pack(model: Transformer, config: Config) -> bytes:
 
 def copy(model: Transformer) -> dict[str, Tensor]:
     """Return a network's weights as they are now, to be compared with later."""
-    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
 def same(model: Transformer, weights: dict[str, Tensor]) -> bool:
     """Tell whether a network still has these weights."""
-    return all(torch.equal(parameter, weights[name]) for name, parameter in model.named_parameters())
+    now = model.state_dict()
+    return now.keys() == weights.keys() and all(
+        tensor.dtype == weights[name].dtype and torch.equal(tensor, weights[name]) for name, tensor in now.items()
+    )
 
 
 def unpack(data: bytes, config: Config, path: Path) -> Transformer:
@@ -59,6 +62,7 @@ def network(weights: dict[str, Tensor], config: ModelConfig, path: Path) -> Tran
             raise AlgaError(f"{path}: {name} holds {tensor.dtype}, expected torch.float32")
         if not bool(tensor.isfinite().all()):
             raise AlgaError(f"{path}: {name} holds a number that is not finite")
-    network = Transformer(config)
-    network.load_state_dict(weights)
+    with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
+        network = Transformer(config).to(torch.float32)
+        network.load_state_dict(weights)
     return network.eval()

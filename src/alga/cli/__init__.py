@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 import alga
-from alga.cli import add, bench, certify, demo, evaluate, export, import_, reproduce, train
+from alga.cli import arithmetic, bench, certify, demo, evaluate, export, import_, reproduce, solve, tasks, train
 from alga.errors import AlgaError
 
 app = typer.Typer(
@@ -25,7 +25,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command(context_settings={"ignore_unknown_options": True})(add.add)
+for verb in (arithmetic.add, arithmetic.sub, arithmetic.mul, arithmetic.divmod_, arithmetic.cmp):
+    app.command(verb.__name__.rstrip("_"), context_settings={"ignore_unknown_options": True})(verb)
+app.command(context_settings={"ignore_unknown_options": True})(solve.solve)
+app.command()(tasks.tasks)
 app.command()(train.train)
 app.command()(certify.certify)
 app.command()(evaluate.evaluate)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from alga import files
-from alga.cli.screen import AsJson, Out, as_json, check_out, deliver, progress
+from alga.cli.screen import AsJson, Out, OwnTask, as_json, check_out, deliver, known_task, progress
 
 if TYPE_CHECKING:
     from alga.certificate import Certificate
@@ -19,6 +19,8 @@ SHOWN: Final = 10  # failures; all of them with --json
 
 def certify(
     model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
+    every: Annotated[bool, typer.Option("--all", help="Check every shipped network.")] = False,
+    task: OwnTask = None,
     json: AsJson = False,
     out: Out = None,
     figure: Annotated[Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
@@ -28,8 +30,13 @@ def certify(
     The network is judged as loaded, whatever certificate lies beside it.
 
     Example: alga certify runs/addition-fast-0
+
+    Example: alga certify --all
     """
     check_out(out)
+    known_task(task)
+    if every:
+        raise typer.Exit(_all(json=json, out=out))
     if figure is not None:
         from alga import plots
 
@@ -55,6 +62,24 @@ def certify(
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
         deliver("\n".join(lines), out)
     raise typer.Exit(0 if certificate.certified else 1)
+
+
+def _all(*, json: bool, out: Path | None) -> int:
+    from alga import runs
+
+    names, found = runs.shipped(), {}
+    with progress("checking every network") as watch:
+        for done, name in enumerate(names, start=1):
+            found[name] = runs.load(name, read_certificate=False).judged().certificate
+            watch(done, len(names))
+    passed = [certificate for certificate in found.values() if certificate is not None and certificate.certified]
+    if json:
+        content = {name: certificate.as_dict() for name, certificate in found.items() if certificate is not None}
+        deliver(as_json({"certified": len(passed) == len(names), "networks": content}), out)
+    else:
+        lines = [f"{name}: {certificate.statement}" for name, certificate in found.items() if certificate is not None]
+        deliver("\n".join([*lines, f"{len(passed)} of {len(names)} networks certified, on this machine"]), out)
+    return 0 if len(passed) == len(names) else 1
 
 
 def _margins(run: Run) -> dict[str, float | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from alga import engines
-from alga.cli.screen import AsJson, as_json, progress
+from alga.cli.screen import AsJson, OwnTask, as_json, known_task, progress
 from alga.errors import AlgaError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ CUT: Final = 60  # characters of a number in such a line
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
+    task: OwnTask = None,
     count: Annotated[int | None, typer.Option(help="How many problems.", show_default="1000; 1 with --show")] = None,
     max_digits: Annotated[int, typer.Option(help="Lengths are drawn from 1 to this.")] = 1000,
     digits: Annotated[int | None, typer.Option(help="All problems of this length instead.")] = None,
@@ -47,6 +48,7 @@ def evaluate(
     """
     if numbers is not None and (digits is not None or count is not None or families is not None):
         raise AlgaError("--numbers goes with neither --count, --digits nor --families")
+    known_task(task)
     from alga import evaluation
     from alga.calculator import load
 

@@ -19,7 +19,7 @@ def export(
     ] = None,
     model: Model = "addition",
 ) -> None:
-    """Write the network's step as ONNX, or all it ever answers as JSON; both are checked on every prompt first.
+    """Write the network's step as ONNX, checked on every prompt first, or all that it ever answers as JSON.
 
     Example: alga export adder.onnx
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Model = Annotated[str, typer.Option("--model", help="A shipped network's name or a run folder.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+OwnTask = Annotated[str | None, typer.Option("--task", help="The network's task, if it is your own: FILE.py:CLASS.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
 
 QUICK_SECONDS: Final = 0.5  # what takes no longer needs no bar
@@ -36,7 +37,7 @@ class Watch(Protocol):
 def progress(what: str) -> Iterator[Watch]:
     """Show on stderr how far long work is: a bar with the time left, or plain lines where that is no terminal."""
     with ExitStack() as stack:
-        yield _bar(what, stack) if sys.stderr.isatty() else _plain(what)
+        yield _bar(what, stack) if sys.stderr is not None and sys.stderr.isatty() else _plain(what)
 
 
 def _bar(what: str, stack: ExitStack) -> Watch:
@@ -87,6 +88,14 @@ def _plain(what: str) -> Watch:
 def as_json(content: dict[str, Any]) -> str:
     """Return one JSON document for programs."""
     return json.dumps(content, allow_nan=False)
+
+
+def known_task(name: str | None) -> None:
+    """Read a person's own task, so that networks for it can be loaded."""
+    if name is not None:
+        from alga import tasks
+
+        tasks.find(name)
 
 
 def check_out(out: Path | None) -> None:

@@ -12,13 +12,16 @@ from typing import Annotated
 
 import typer
 
-from alga.cli.screen import AsJson, as_json, progress
+from alga.cli.screen import AsJson, as_json, known_task, progress
 from alga.errors import AlgaError
 
 
 def train(
-    task: Annotated[str | None, typer.Option(help="What to learn; by default what the recipe is for.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="fast, release or paper.", show_default="fast")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="What to learn: a task's name, or your own as FILE.py:CLASS.", show_default="addition"),
+    ] = None,
+    recipe: Annotated[str | None, typer.Option(help="fast, small, release or paper.", show_default="fast")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides weights and batches.", show_default="0")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The run folder to make.", show_default="runs/TASK-RECIPE-SEED")
@@ -32,26 +35,34 @@ def train(
     """Train a network until it is certified; exit with 1 if it was not. Ctrl-C leaves a run that --resume continues.
 
     Example: alga train --recipe fast --seed 1 --out runs/mine
+
+    Example: alga train --task mine.py:Collatz --out runs/collatz
     """
+    own = task is not None and ".py:" in task
+    if own:
+        known_task(task)
     if resume is not None:
-        given = {"task": task, "recipe": recipe, "seed": seed, "out": out, "threads": threads, "device": device}
+        given = {
+            "task": None if own else task,
+            "recipe": recipe,
+            "seed": seed,
+            "out": out,
+            "threads": threads,
+            "device": device,
+        }
         if clash := [f"--{name}" for name, value in given.items() if value is not None]:
             raise AlgaError(f"--resume takes everything from the run itself, got {', '.join(clash)} too")
-    from alga import recipes
+    from alga import recipes, tasks
     from alga.training import THREADS, Training
 
     if resume is not None:
         training = Training.resume(resume, steps=steps)
     else:
-        chosen = recipes.find("fast" if recipe is None else recipe)
-        chosen = dataclasses.replace(
-            chosen,
-            task=chosen.task if task is None else task,
-            steps=chosen.steps if steps is None else steps,
-        )
+        chosen = recipes.find("fast" if recipe is None else recipe, task)
+        chosen = dataclasses.replace(chosen, steps=chosen.steps if steps is None else steps)
         seed = 0 if seed is None else seed
         training = Training.start(
-            Path("runs") / f"{chosen.task}-{chosen.name}-{seed}" if out is None else out,
+            Path("runs") / f"{tasks.find(chosen.task).name}-{chosen.name}-{seed}" if out is None else out,
             chosen,
             seed=seed,
             threads=THREADS if threads is None else threads,

@@ -24,8 +24,12 @@ class Network(Protocol):
     """What an engine may ask of a network; each takes what it needs, so that the rest need not be loaded."""
 
     @property
+    def task(self) -> Task:
+        """The task that is solved."""
+
+    @property
     def trained(self) -> Task:
-        """The task that the network has learned."""
+        """The task that the network has learned: mostly the same."""
 
     @property
     def decoder(self) -> Decode:
@@ -37,11 +41,11 @@ class Network(Protocol):
 
 
 def _table(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
-    return table.solve(network.trained, network.table, problems, watch=watch)
+    return table.solve(network.task, network.table, problems, watch=watch)
 
 
 def _sequential(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
-    return sequential.solve(network.trained, network.decoder, problems, watch=watch)
+    return sequential.solve(network.task, network.decoder, problems, watch=watch)
 
 
 def _lookahead(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:

@@ -10,7 +10,11 @@ from alga.errors import AlgaError
 from alga.tasks.numbers import number, stranger
 
 BLOCK: Final = 2**20  # bytes read at a time while a file's leading zeros are skipped
-LINE_END: Final = b"\r\n"
+LINE_END: Final = (b"\r", b"\n")
+
+
+class NoColumnError(Exception):
+    """Characters that stand one above the other are no column of the task."""
 
 
 class Row:
@@ -23,6 +27,8 @@ class Row:
         """Return the row's part of the columns `start` to `stop`, counted from the left, of `width` in all."""
         before = width - self.size if from_right else 0
         digits = self.read(max(0, start - before), max(0, min(stop - before, self.size)))
+        if b"\0" in digits:  # which would look like a place where the row has ended
+            raise NoColumnError
         return digits.rjust(stop - start, fill) if from_right else digits.ljust(stop - start, fill)
 
 
@@ -40,9 +46,10 @@ class FileRow(Row):
         self._file = path.open("rb", buffering=0)
         try:
             end = self._state[0]
-            self._file.seek(max(0, end - len(LINE_END)))
-            tail = self._file.read(len(LINE_END))
-            end -= len(tail) - len(tail.rstrip(LINE_END))
+            self._begin, tail = 0, b"\n"
+            while end and tail in LINE_END:
+                tail = self._read(end - 1, end)
+                end -= tail in LINE_END
             if end == 0:
                 number("")  # says what is wrong
             self._begin = self._first_digit(end)
@@ -67,7 +74,6 @@ class FileRow(Row):
                 raise AlgaError(f"{self.path}: {stranger(char, self._begin + start + place, digits)}")
 
     def _first_digit(self, end: int) -> int:
-        self._begin = 0
         for start in range(0, end, BLOCK):
             block = self._read(start, min(start + BLOCK, end))
             if rest := block.lstrip(b"0"):

@@ -78,7 +78,7 @@ class _Scan:
 
     def _columns(self, operands: tuple[str, ...]) -> NDArray[np.uint16]:
         """Return a code for each column, in the order in which they are walked."""
-        base = self._task.base
+        base = self._task.serves
         rows = base.rows(*operands)
         if rows is None or len(rows) > 2:
             raise AlgaError(f"{base.name} has no columns that the engine lookahead can take")
@@ -104,7 +104,7 @@ class _Scan:
         past = np.append(columns, np.uint16(0))  # the place past the last column has no digits
         places = partial(_paired, status, past, COLUMNS)
         self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)), status)
-        return task.base.tidied(self._joined(status[::-1] if task.base.from_right else status))
+        return task.serves.tidied(self._joined(status[::-1] if task.serves.from_right else status))
 
     def _composition(self, later: int, earlier: int) -> str:
         return self._task.composition(self._texts[later], self._texts[earlier])

@@ -11,8 +11,8 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from alga.compiled import compiled
-from alga.engines.digits import FileRow, Row, row_of
+from alga.compiled import call, compiled
+from alga.engines.digits import FileRow, NoColumnError, Row, row_of
 from alga.engines.machine import Machine
 from alga.progress import Watch, unwatched
 
@@ -21,10 +21,6 @@ FILE_BLOCK: Final = 2**22
 ROOM: Final = 16  # characters that the first or the last step may write, many more than any table here does
 
 Bytes = NDArray[np.uint8]
-
-
-class NoColumnError(Exception):
-    """Two characters that stand one above the other are no column of the task."""
 
 
 @compiled
@@ -69,7 +65,7 @@ class Loop:
     def run(self, start: int, stop: int, state: int, out: Bytes) -> int:
         """Write what the columns `start` to `stop` write; return the state after them."""
         upper, lower = self._blocks(start, stop)
-        after = int(_run(self._words, upper, lower, out, state, self._task.from_right))
+        after = int(call(_run, self._words, upper, lower, out, state, self._task.from_right))
         if after < 0:
             raise NoColumnError
         return after
@@ -106,6 +102,8 @@ def text_of(machine: Machine, texts: Sequence[str]) -> str:
         stop = min(start + TEXT_BLOCK, loop.width - 1)
         state = loop.run(start, stop, state, out[ROOM + start : ROOM + stop])
     ending = loop.ending(state)
+    if not loop.first_written:  # a task of which only the ending is read
+        return ending.decode("ascii")
     left, right = (ending, loop.first_written) if from_right else (loop.first_written, ending)
     begin, end = ROOM + 1 - len(left), ROOM + loop.width - 1 + len(right)
     if begin < 0 or end > len(out):

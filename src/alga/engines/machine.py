@@ -3,7 +3,7 @@
 Everything here is gathered from the table; nothing is known of the procedure. Contexts are put into one *class* when
 no column tells them apart, now or later (addition: with and without a carry). Where there are at most four classes and
 columns are one character above another, all that a column can do fits into one 64-bit word, and sums run through it as
-fast as memory allows (`kernel.py`). Every other table is replayed step by step.
+fast as memory allows (`loop.py`). Every other table is replayed step by step.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Machine:
         for column, moves in self.classes.moves.items():
             word = 0
             for i, (written, following) in enumerate(moves):
-                word |= ord(written) << (8 * i) | 8 * following << (32 + 8 * i)
+                word |= ord(written or " ") << (8 * i) | 8 * following << (32 + 8 * i)
             for place in _places(column, self.task):
                 words[place] = word
         return words
@@ -133,12 +133,14 @@ def _numbered(signatures: dict[str, tuple[object, ...]]) -> dict[str, int]:
 
 
 def _fits(task: Task, classes: Classes) -> bool:
-    """Tell whether columns are found by two bytes and write one."""
+    """Tell whether columns are found by two bytes, and all write one or all write nothing."""
+    chars = {char for moves in classes.moves.values() for char, _ in moves}
     return (
         type(task).columns is Task.columns
         and task.arity <= ROWS
         and all(1 <= len(column) <= ROWS and column.isascii() for column in classes.moves)
-        and all(len(char) == 1 and char.isascii() for moves in classes.moves.values() for char, _ in moves)
+        and {len(char) for char in chars} in ({0}, {1})
+        and all(char.isascii() for char in chars)
     )
 
 

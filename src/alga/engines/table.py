@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from alga.engines.digits import FileRow
+from alga.engines.digits import FileRow, NoColumnError
 from alga.engines.machine import Machine, machine_of
 from alga.engines.solution import Solution, Step
 from alga.errors import AlgaError
@@ -70,6 +70,8 @@ def streams(task: Task, table: Table) -> bool:
 
 def stream(task: Task, table: Table, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
     """Solve one problem from files that hold a number each to a file, in bounded memory."""
+    if not streams(task, table):
+        raise AlgaError(f"{task.name} with this network cannot be solved from file to file; read the files instead")
     from alga.engines import loop  # noqa: PLC0415 - it takes numba
 
     machine = machine_of(task, table)
@@ -81,15 +83,17 @@ def stream(task: Task, table: Table, paths: Sequence[Path], sink: BinaryIO, watc
             except AlgaError as problem:
                 raise AlgaError(f"{path}: {problem}") from None
             stack.callback(rows[-1].close)
-        if max(row.size for row in rows) < SHORT:
-            (short,) = solve(task, table, [tuple(row.read(0, row.size).decode(errors="replace") for row in rows)])
-            sink.write((short.answer or "").encode())
-            return
+        assert machine.classes is not None
+        digits = "".join(sorted({char for column in machine.classes.moves for char in column}))
         try:
-            loop.stream(machine, rows, sink, watch)
-        except loop.NoColumnError:
-            assert machine.classes is not None
-            digits = "".join(sorted({char for column in machine.classes.moves for char in column}))
+            if max(row.size for row in rows) >= SHORT:
+                loop.stream(machine, rows, sink, watch)
+                return
+            for row in rows:
+                row.refuse_strangers(digits)
+            (short,) = solve(task, table, [tuple(row.read(0, row.size).decode() for row in rows)])
+            sink.write((short.answer or "").encode())
+        except NoColumnError:
             for row in rows:
                 row.refuse_strangers(digits)
             raise
@@ -116,6 +120,6 @@ def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Solution | None:
         return None
     try:
         answer = task.tidied(loop.text_of(machine, texts))
-    except loop.NoColumnError:
+    except NoColumnError:
         return None  # replaying says what is wrong
     return Solution(operands=operands, answer=answer, steps=max(map(len, texts)), rounds=0, generated_tokens=0)

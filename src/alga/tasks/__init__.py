@@ -2,41 +2,125 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import cache, partial
+
 from alga.errors import AlgaError
+from alga.tasks import own
 from alga.tasks.addition import Addition
 from alga.tasks.contract import Instance, Situation, Task, explore
 from alga.tasks.digitwise import DivisionByADigit, TimesADigit
 from alga.tasks.lookahead import AdditionLookahead, Lookahead
+from alga.tasks.pairwise import Bitwise, Comparison, Subtraction
 from alga.tasks.parity import Parity
-from alga.tasks.subtraction import Subtraction
+from alga.tasks.several import Several
 
-__all__ = ["Instance", "Lookahead", "Situation", "Task", "explore", "find", "names"]
+__all__ = [
+    "Instance",
+    "Lookahead",
+    "Several",
+    "Situation",
+    "Task",
+    "explore",
+    "families",
+    "find",
+    "for_verb",
+    "in_base",
+    "names",
+    "verbs",
+]
 
-_TASKS: dict[str, Task] = {
-    task.name: task
-    for task in (
-        Addition(),
-        Addition(padded=True),
-        AdditionLookahead(),
-        Subtraction(),
-        TimesADigit(),
-        DivisionByADigit(),
-        Parity(),
-    )
+_TASKS: dict[str, Callable[[], Task]] = {
+    "addition": Addition,
+    "addition-padded": partial(Addition, padded=True),
+    "addition-of-three": partial(Addition, operands=3),
+    "addition-lookahead": AdditionLookahead,
+    "subtraction": Subtraction,
+    "comparison": Comparison,
+    "times-a-digit": TimesADigit,
+    "division-by-a-digit": DivisionByADigit,
+    "parity": Parity,
+    "arithmetic": Several,
+}
+_IN_BASES: dict[str, Callable[[int], Task]] = {
+    "addition": Addition,
+    "subtraction": Subtraction,
+    "comparison": Comparison,
+    "times-a-digit": TimesADigit,
+    "division-by-a-digit": DivisionByADigit,
+    "and": partial(Bitwise, "and"),
+    "or": partial(Bitwise, "or"),
+    "xor": partial(Bitwise, "xor"),
+}
+
+_OWN: dict[tuple[str, str], Task] = {}  # by name and source
+_VERBS = {
+    "add": "addition",
+    "add three": "addition-of-three",
+    "sub": "subtraction",
+    "cmp": "comparison",
+    "times": "times-a-digit",
+    "divide": "division-by-a-digit",
 }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all tasks."""
+    """Return the names of the tasks in base ten; `families` come in every base from 2 to 36."""
     return tuple(_TASKS)
 
 
-def find(name: str) -> Task:
-    """Return the task of that name.
+def families() -> tuple[str, ...]:
+    """Return the names of the tasks that come in other bases, as in `addition-base-16`."""
+    return tuple(_IN_BASES)
 
-    >>> len(find("addition").domain)
-    2300
+
+def verbs() -> tuple[str, ...]:
+    """Return the kinds of steps that arithmetic is made of."""
+    return tuple(_VERBS)
+
+
+def for_verb(verb: str, base: int) -> str:
+    """Return the name of the task for one kind of step in a base.
+
+    >>> for_verb("times", 10), for_verb("sub", 16)
+    ('times-a-digit', 'subtraction-base-16')
     """
-    if name not in _TASKS:
-        raise AlgaError(f"unknown task {name!r}; there are {', '.join(_TASKS)}")
-    return _TASKS[name]
+    return in_base(_VERBS[verb], base)
+
+
+def in_base(family: str, base: int) -> str:
+    """Return the name of a family's task in a base.
+
+    >>> in_base("addition", 16), in_base("addition", 10)
+    ('addition-base-16', 'addition')
+    """
+    return family if base == 10 else f"{family}-base-{base}"
+
+
+def find(name: str) -> Task:
+    """Return the task of that name; one like `mine.py:Collatz` is read from that file, and known by its name from then.
+
+    >>> len(find("addition").domain), len(find("addition-base-16").domain)
+    (2300, 8960)
+    """
+    if own.NAME.fullmatch(name):
+        task = own.load(name)
+        if task.name in names() or task.name.rpartition("-base-")[0] in _IN_BASES:
+            raise AlgaError(f"the task in {name} is called {task.name!r}, as one that is here already")
+        return _OWN.setdefault((task.name, task.source), task)
+    for (known, _), task in _OWN.items():
+        if known == name:
+            return task
+    return _find(name)
+
+
+@cache
+def _find(name: str) -> Task:
+    if name in _TASKS:
+        return _TASKS[name]()
+    family, _, base = name.rpartition("-base-")
+    if family in _IN_BASES and re.fullmatch("[1-9][0-9]?", base) and base != "10":
+        return _IN_BASES[family](int(base))
+    others = f"{', '.join(_IN_BASES)} in other bases, as in addition-base-16"
+    raise AlgaError(f"unknown task {name!r}; there are {', '.join(_TASKS)}; {others}; your own as --task FILE.py:CLASS")

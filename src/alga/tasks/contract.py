@@ -43,6 +43,8 @@ class Task(ABC):
     name: str
     summary: str  # one line for people
     symbols: str  # every character of columns and outputs; digits above 9 are lower case, so they never meet P S C
+    source: str = ""  # the hash of the file that it comes from, where that is not this package
+    base: int = 10
     arity: int = 2
     sign: str  # between two operands, as people write them
     verb: str | None = None  # the operation it offers to the calculator
@@ -50,6 +52,7 @@ class Task(ABC):
     from_right: bool = True  # whether columns are walked from the last digit to the first
     fill: str = ""  # stands in a column where a row has no digit left
     lookahead: str | None = None  # the task whose network finds all carries at once, where there is one
+    repeats: bool = False  # whether the second operand is one digit, which stands below every digit of the first
     plain: bool = False  # whether the rows are just the operands without leading zeros, whatever they are
 
     # --- what a task must say -----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 What a column does to a carry; what two stretches of columns do, one after the other; the digit of a column once its
 carry is known. docs/lookahead.md has the lemma that makes this right. One network learns all three: each prompt is a
-problem of one step, so such a task has first-type instances only. A lookahead task serves another, its `base`.
+problem of one step, so such a task has first-type instances only. A lookahead task `serves` another.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from alga.tasks.numbers import DIGITS
 class Lookahead(Task):
     """The contract of a lookahead task: the prompts of its three maps never look alike."""
 
-    base: Task
+    serves: Task
     start: str  # the status of what comes before the first column
     arity = 1
     sign = ""
@@ -52,7 +52,7 @@ class Lookahead(Task):
 
     def first_columns(self, setting: str) -> Sequence[str]:
         statuses = self.statuses()
-        columns = dict.fromkeys([*self.base.first_columns(setting), *self.base.next_columns(setting)])
+        columns = dict.fromkeys([*self.serves.first_columns(setting), *self.serves.next_columns(setting)])
         carries = dict.fromkeys(self.compose(status, self.start) for status in statuses)
         return [
             *columns,
@@ -90,7 +90,7 @@ class AdditionLookahead(Lookahead):
     summary = "the sum of two numbers, all carries at once"
     symbols = DIGITS + "kpg"
     verb = "add"
-    base = Addition()
+    serves = Addition()
     start = "k"
 
     def statuses(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Numbers as text: digits, checked, without leading zeros; and exact decimal arithmetic for the oracles."""
+"""Numbers as text: digits of a base, checked, without leading zeros; and exact arithmetic for the oracles."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import Final
 
 from alga.errors import AlgaError
 
-DIGITS: Final = "0123456789"
+ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+DIGITS: Final = ALPHABET[:10]
+AT_ONCE: Final = 1000  # digits that int reads and writes directly; it refuses more than 4,300
 
 
-def number(text: str, digits: str = DIGITS) -> str:
+def digits_of(base: int) -> str:
+    """Return the digits of a base.
+
+    >>> digits_of(16)
+    '0123456789abcdef'
+    """
+    if not isinstance(base, int) or not 2 <= base <= len(ALPHABET):
+        raise AlgaError(f"a base lies in 2 to {len(ALPHABET)}, got {base}")
+    return ALPHABET[:base]
+
+
+def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
     """Return the number that `text` writes, without leading zeros.
 
-    Only the listed digits count: no sign, no space, no full-width or other Unicode digit.
+    Only the listed digits count: no sign, no space, no full-width or other Unicode digit. `offset` is the number of
+    characters before `text` that an error should count too.
 
     >>> number("00907")
     '907'
@@ -30,7 +44,7 @@ def number(text: str, digits: str = DIGITS) -> str:
     # Bytes are searched twenty times as fast as text; what they cannot hold is no digit either.
     if not text.isascii() or text.encode().translate(None, digits.encode()):
         place = next(i for i, char in enumerate(text) if char not in digits)
-        raise stranger(text[place], place, digits)
+        raise stranger(text[place], offset + place, digits)
     return without_zeros(text)
 
 
@@ -61,6 +75,9 @@ def single_digit(text: str, digits: str = DIGITS) -> str:
     return value
 
 
+# --- exact arithmetic, for oracles ------------------------------------------------------------------------------------
+
+
 def exact(*operands: str) -> decimal.Context:
     """Return a decimal context in which one operation on `operands` is exact, and which refuses to round.
 
@@ -72,5 +89,39 @@ def exact(*operands: str) -> decimal.Context:
     )
 
 
+def value_of(text: str, base: int) -> int:
+    """Return the number that a text of any length writes in a base.
+
+    >>> value_of("ff", 16)
+    255
+    """
+    if len(text) <= AT_ONCE:
+        return int(text, base)
+    half = len(text) // 2
+    high, low = value_of(text[:-half], base), value_of(text[-half:], base)
+    return high * int(base**half) + low
+
+
+def text_of(value: int, base: int) -> str:
+    """Return a number of any size that is not negative as text in a base.
+
+    >>> text_of(255, 16), text_of(0, 7)
+    ('ff', '0')
+    """
+    size = 1
+    while base**size <= value:
+        size *= 2
+    return without_zeros(_padded(value, base, size))
+
+
+def _padded(value: int, base: int, size: int) -> str:
+    if size == 1:
+        return ALPHABET[value]
+    high, low = divmod(value, base ** (size // 2))
+    return _padded(high, base, size // 2) + _padded(low, base, size // 2)
+
+
 def _span(digits: str) -> str:
-    return f"{digits[0]}-{digits[-1]}" if len(digits) > 2 else " and ".join(digits)
+    if len(digits) <= 2:
+        return " and ".join(digits)
+    return f"0-{digits[-1]}" if len(digits) <= 10 else f"0-9 and {digits[10]}{f'-{digits[-1]}' * (len(digits) > 11)}"

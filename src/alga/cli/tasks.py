@@ -1,0 +1,60 @@
+"""`alga tasks`: what there is to learn, and what has been learned."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from alga.cli.screen import AsJson, as_json
+
+
+def tasks(
+    json: AsJson = False,
+    names: Annotated[bool, typer.Option("--names", help="Only the names of the shipped networks.")] = False,
+) -> None:
+    """List the shipped networks: name, domain, parameters, certificate and an example each.
+
+    Example: alga tasks
+    """
+    from alga import runs
+    from alga.tasks import families
+
+    if names:
+        typer.echo("\n".join(runs.shipped()))
+        return
+    rows = [_row(name) for name in runs.shipped()]
+    if json:
+        typer.echo(as_json({"tasks": rows, "in_bases_2_to_36": list(families())}))
+        return
+    wide = max(len(row["name"]) for row in rows)
+    typer.echo(f"{'network':<{wide}}  prompts  parameters  margin  example")
+    for row in rows:
+        figures = f"{row['prompts']:>7,}  {row['parameters']:>10,}  {row['least_margin']:>6.2f}"
+        typer.echo(f"{row['name']:<{wide}}  {figures}  {row['example']}")
+    typer.echo(
+        f"\nEach is certified: {rows[0]['strength']} on every prompt. In every base from 2 to 36 there are the tasks"
+    )
+    typer.echo(f"{', '.join(families())}, as in: alga train --task addition-base-7")
+
+
+def _row(name: str) -> dict[str, Any]:
+    from random import Random
+
+    from alga import runs
+
+    run = runs.load(name)
+    certificate, task = run.certificate, run.config.task
+    assert certificate is not None
+    operands = task.families()["uniform"](Random(1), 4)
+    return {
+        "name": name,
+        "task": task.name,
+        "summary": task.summary,
+        "prompts": certificate.prompts,
+        "parameters": certificate.parameters,
+        "certified": run.certified,
+        "strength": certificate.strength,
+        "least_margin": certificate.least_margin,
+        "example": f"{task.expression(*operands)} = {task.answer(*operands)}",
+    }
