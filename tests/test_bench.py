@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from alga import bench
-from alga.bench import Bench, Cell, Way
+from alga.bench import Bench, Cell
+from alga.bench.ways import Way
 from alga.calculator import Calculator
 from tests.conftest import Alga
 
@@ -19,9 +20,9 @@ from tests.conftest import Alga
 def test_a_small_benchmark_has_every_way_and_a_figure(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "TOGETHER", 3)
+    monkeypatch.setattr(bench.ways, "TOGETHER", 3)
     monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr(bench, "LONG", 1000)
+    monkeypatch.setattr(bench.ways, "LONG", 1000)
     figure, out = tmp_path / "speed.svg", tmp_path / "bench.json"
     result = alga("bench", "--max-digits", "1000", "--out", out, "--figure", figure)
     assert result.code == 0
@@ -40,11 +41,11 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
 
 
 def _odd_way(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bench, "_gmpy2", lambda: [Way("odd", "an odd way", lambda x, y: x)])
+    patch.setattr(bench.ways, "_gmpy2", lambda: [Way("odd", "an odd way", lambda x, y: x)])
 
 
 def _wrong_files(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bench, "LONG", 100)
+    patch.setattr(bench.ways, "LONG", 100)
     patch.setattr(Calculator, "stream", lambda self, paths, sink, watch=None: sink.write(b"42"))
 
 
@@ -63,7 +64,7 @@ def test_a_wrong_sum_is_not_passed_over(
     alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     spoil(monkeypatch)
-    monkeypatch.setattr(bench, "TOGETHER", 3)
+    monkeypatch.setattr(bench.ways, "TOGETHER", 3)
     monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
     assert alga("bench", "--max-digits", "100").code == 1
 

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from alga import tasks
-from alga.calculator import load
+from alga.calculator import Calculator, load
+from alga.errors import AlgaError
 from alga.runs import SHIPPED
 from alga.studies.published import SUMS
 from alga.training import Training
@@ -297,6 +298,21 @@ def test_help_mistakes_and_certified_sums_do_not_wait_for_torch() -> None:
             [sys.executable, "-c", script.format(["alga", *arguments])], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_devices_and_pipes_are_written_to_and_nothing_is_replaced(tmp_path: Path) -> None:
+    alga = f"{sys.executable} -m alga"
+    script = f"""cd {tmp_path}; echo keep > log
+    {alga} add 1 2 --out /dev/stdout >> log; {alga} add 3 4 --out /dev/stdout | cat >> log
+    {alga} add 5 6 2>&- >> log; seq -s '' 1 90 > a; {alga} add @a @a >&-; echo $? >> log"""
+    subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    assert (tmp_path / "log").read_text().split() == ["keep", "3", "7", "11", "2"]
+
+
+def test_what_is_not_text_is_refused_in_words(adder: Calculator) -> None:
+    for engine in (None, "sequential", "lookahead"):
+        with pytest.raises(AlgaError, match="a number is given as text of digits, got int"):
+            adder.add(65785, 8765, engine=engine)  # type: ignore[arg-type]
 
 
 def test_results_are_plain_when_piped(tmp_path: Path) -> None:

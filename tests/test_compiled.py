@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +105,20 @@ def test_weights_or_ids_that_do_not_fit_are_refused(adder: Calculator) -> None:
         Compiled(weights, config).decode(bytes([1, 2]))
     with pytest.raises(AlgaError, match="expected 6 ids below 14"):
         Compiled(weights, config).decode(bytes([1, 2, 3, 4, 5, 14]))
+
+
+def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
+    """A folder of numba's with every file cut to nothing, or filled with something else."""
+    script = "from alga.calculator import load; print(load().add('12', '34', engine='sequential'))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for content in (None, b"", b"junk"):
+        for path in tmp_path.rglob("*.nb[ci]"):
+            assert content is not None
+            path.write_bytes(content)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout == "46\n", done.stderr
 
 
 def test_the_error_function_is_exact_to_single_precision_and_ends_at_one() -> None:

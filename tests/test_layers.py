@@ -13,7 +13,7 @@ FLOW = (
     "errors", "progress", "files", "tasks", "tokens", "config", "model", "compiled", "decoding", "table", "certificate",
     "sampling",
     "recipes", "card", "plots", "metrics", "rds", "foreign",
-    "weights", "runs", "checkpoint", "training", "engines", "calculator", "arithmetic", "arithmetic",
+    "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "studies", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ import torch
 from alga import files, runs
 from alga.calculator import Calculator, load
 from alga.errors import AlgaError
+from alga.model import Transformer
 from alga.runs import SHIPPED
 from alga.table import Table
 from alga.training import Training
@@ -86,6 +88,42 @@ def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path)
     assert not load(tmp_path / "changed").certified
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: setattr(model, "layers", model.layers[:1]),
+        lambda model: model.double(),
+        lambda model: setattr(model.head, "weight", torch.nn.Parameter(model.head.weight.detach() * 2)),
+        lambda model: model.head.weight.data.mul_(2),
+        lambda model: model.head.weight.detach().numpy().__imul__(2),
+    ],
+)
+def test_a_network_changed_in_any_way_is_no_longer_certified(change: Callable[[Transformer], object]) -> None:
+    calculator = load()
+    _ = calculator.run.model
+    assert calculator.certified
+    change(calculator.run.model)
+    assert not calculator.certified
+
+
+def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.inference_mode():
+            calculator = load()
+            assert calculator.solve("12", "34", engine="sequential").answer == "46"
+        assert calculator.certified
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_network_in_another_precision_is_refused_not_misread() -> None:
+    calculator = load()
+    calculator.run.model.half()
+    with pytest.raises(AlgaError, match=r"expected a network in float32, got torch.float16"):
+        calculator.certify()
+
+
 def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
     (run / "certificate.json").unlink()
     assert not load(run).certified
@@ -94,12 +132,19 @@ def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
 WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certificate.json", "table.json"
 
 
-def forge(run: Path) -> None:
-    """Give the run a table that is wrong in one place, and a certificate for that table."""
+def forge(run: Path, **changes: object) -> None:
+    """Give the run a table that is wrong, by default in one place, and a certificate for that table."""
     table = Table.from_json((run / TABLE).read_text())
-    wrong = Table(table.task, {**table.outputs, "99": "19"})
+    wrong = dataclasses.replace(table, **(changes or {"outputs": {**table.outputs, "99": "19"}}))  # type: ignore[arg-type]
     (run / TABLE).write_text(wrong.to_json())
     edit(run / CERTIFICATE, lambda c: c.update(table_sha256=wrong.sha256))
+
+
+def append(run: Path) -> None:
+    """Let the weight file end in something else, and have the certificate name its new hash."""
+    data = (run / WEIGHTS).read_bytes() + b"junk"
+    (run / WEIGHTS).write_bytes(data)
+    edit(run / CERTIFICATE, lambda c: c.update(sha256=hashlib.sha256(data).hexdigest()))
 
 
 @pytest.mark.parametrize(
@@ -147,6 +192,14 @@ def forge(run: Path) -> None:
         (lambda r: ((r / CERTIFICATE).unlink(), (r / CERTIFICATE).mkdir()), "certificate.json: is a directory"),
         (lambda r: (r / TABLE).write_text("[" * 100_000), "expected a table as JSON"),
         (forge, "certified, but its table is wrong on 1 prompts, '99' first"),
+        (lambda r: forge(r, outputs={}), "table.json is not a certified network's answers"),
+        (lambda r: forge(r, uncertain=("99",)), "table.json is not a certified network's answers"),
+        (lambda r: forge(r, task="parity"), "table.json is not a certified network's answers"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(certified=False)), "does not say that the network was"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(strength="proven")), "does not say that the network was"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(least_margin=1e-9)), "states no margin that decides"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(least_margin=None)), "states no margin that decides"),
+        (append, "model.safetensors is damaged: its header speaks of"),
         (lambda r: (r / TABLE).unlink(), "has a certificate but no table.json"),
         (lambda r: (r / TABLE).write_text((r / TABLE).read_text().replace('"99":"18"', '"99":"19"')), "was altered"),
     ],

@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Any
 from alga.errors import AlgaError
 
 if TYPE_CHECKING:
+    from alga.answers import Answer, Trace
     from alga.arithmetic import Arithmetic, Result
-    from alga.calculator import Answer, Calculator, Trace, load
+    from alga.calculator import Calculator, load
     from alga.certificate import Certificate
 
 __all__ = ["AlgaError", "Answer", "Arithmetic", "Calculator", "Certificate", "Result", "Trace", "load"]
 __version__ = "0.1.0"
 
 _HOME = {
-    "Answer": "alga.calculator",
+    "Answer": "alga.answers",
     "Arithmetic": "alga.arithmetic",
     "Result": "alga.arithmetic",
     "Calculator": "alga.calculator",
     "Certificate": "alga.certificate",
-    "Trace": "alga.calculator",
+    "Trace": "alga.answers",
     "load": "alga.calculator",
 }
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from rapidfuzz.distance import Levenshtein
 
-from alga.calculator import Answer, Calculator
+from alga.answers import Answer
+from alga.calculator import Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.tasks import Task

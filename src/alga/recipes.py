@@ -165,13 +165,14 @@ _SIZES: dict[str, dict[str, Any]] = {
 }
 _NARROW = ("tiny", "narrow", "flat")
 _LONG = {"steps": 8_000, "decay_steps": 4_000, "batch_size": 256, "check_every": 100}  # for many prompts
+_LONGER = {**_LONG, "decay_steps": 5_000, "final_rate": 2e-4}  # for tens of thousands
 _RELEASED: dict[str, tuple[str, dict[str, Any]]] = {
     "parity": ("narrow", {}),
     "comparison": ("tiny", {}),
     "subtraction": ("half", {}),
     "times-a-digit": ("half", {}),
     "division-by-a-digit": ("half", {}),
-    "addition-of-three": ("paper", _LONG),
+    "addition-of-three": ("paper", _LONGER),
     "arithmetic": ("paper", _LONG),
     "addition-base-2": ("tiny", {}),
     "addition-base-8": ("half", {}),
@@ -184,10 +185,10 @@ _RELEASED: dict[str, tuple[str, dict[str, Any]]] = {
     "comparison-base-16": ("tiny", {}),
     "times-a-digit-base-2": ("tiny", {}),
     "times-a-digit-base-8": ("half", {}),
-    "times-a-digit-base-16": ("paper", _LONG),
+    "times-a-digit-base-16": ("paper", _LONGER),
     "division-by-a-digit-base-2": ("tiny", {}),
     "division-by-a-digit-base-8": ("half", {}),
-    "division-by-a-digit-base-16": ("paper", _LONG),
+    "division-by-a-digit-base-16": ("paper", _LONGER),
     "and-base-2": ("tiny", {}),
     "or-base-2": ("narrow", {}),
     "xor-base-2": ("narrow", {}),

@@ -126,7 +126,7 @@ def _verb(
     from alga.arithmetic import Arithmetic
 
     arithmetic = Arithmetic(base, models=models or (), engine=engine, keep_steps=trace)
-    for name, network in arithmetic.given(verb).items():
+    for name, network in arithmetic.named(verb).items():
         if not network.certified:
             typer.echo(f"alga: warning: the model {name} has no certificate; its answers may be wrong", err=True)
     if pairs is not None:

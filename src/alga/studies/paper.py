@@ -135,7 +135,7 @@ def _traces() -> Result:
 
 
 def _published(calculator: Calculator) -> Result:
-    return {"right": {str(len(x)): calculator.add(x, y) == answer for x, y, answer in SUMS}}
+    return {"right": {str(len(x)): calculator.add(x, y, engine="sequential") == answer for x, y, answer in SUMS}}
 
 
 def _sums(calculator: Calculator, count: int, digits: int, families: list[str], watch: Watch) -> Result:

@@ -1,0 +1,87 @@
+"""What an operation gives: the answer, what it took, the networks it rests on, and its trace for a pupil."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from alga.calculator import Calculator
+from alga.certificate import Certificate
+from alga.engines import Step
+
+SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}
+
+
+@dataclass
+class Result:
+    """The end of one problem: the answer, what it took, and the networks that it rests on."""
+
+    verb: str
+    base: int
+    operands: tuple[str, ...]
+    engine: str = ""
+    answer: str | None = None
+    failure: str = ""
+    uncertain: str | None = None
+    steps: int = 0
+    rounds: int = 0
+    generated_tokens: int = 0
+    network_calls: int = 0
+    networks: dict[str, Calculator] = field(default_factory=dict)  # by name, in the order of their first use
+    trace: list[Note] = field(default_factory=list)
+
+    @property
+    def certified(self) -> bool:
+        """Whether every network on the way is certified."""
+        return all(network.certified for network in self.networks.values())
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """The certificates that the answer rests on."""
+        found = [network.run.certificate for network in self.networks.values() if network.certified]
+        return [certificate for certificate in found if certificate is not None]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain values, in a stable order."""
+        tasks_used = [network.task.name for network in self.networks.values()]
+        return {
+            "task": tasks_used[0] if len(tasks_used) == 1 else self.verb,
+            "engine": self.engine,
+            "model": ", ".join(self.networks),
+            "operands": list(self.operands),
+            "answer": self.answer,
+            "steps": self.steps,
+            "rounds": self.rounds,
+            "generated_tokens": self.generated_tokens,
+            "certified": self.certified,
+            "network_calls": self.network_calls,
+            "base": self.base,
+            "certificates": [
+                {"model": name, "strength": c.strength, "least_margin": c.least_margin, "sha256": c.sha256}
+                for name, c in zip(self.networks, self.certificates, strict=False)
+            ],
+            **({"failure": self.failure} if self.failure else {}),
+            **({"uncertain": self.uncertain} if self.uncertain else {}),
+        }
+
+    def __str__(self) -> str:
+        """Return the trace as a pupil would write it."""
+        rests = ", ".join(f"{name} ({c.strength})" for name, c in zip(self.networks, self.certificates, strict=False))
+        if len(self.trace) == 1 and self.trace[0].table:
+            return self.trace[0].table
+        lines = [f"{SIGNS[self.verb].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
+        for note in self.trace:
+            lines.append(f"  {note.text}")
+            if note.steps:
+                lines.append("      " + "  ".join(f"{step.prompt} → {step.text[:-1]}" for step in note.steps))
+        lines.append(f"Answer: {self.answer}" if self.answer is not None else self.failure)
+        return "\n".join([*lines, f"It rests on the certificates of: {rests}"] if rests else lines)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line of a trace, with the network's steps where it took any; `table` is the paper's way to print them."""
+
+    text: str
+    steps: tuple[Step, ...] = ()
+    table: str = ""
