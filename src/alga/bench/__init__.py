@@ -151,10 +151,10 @@ def _time(way: Way, cell: Cell, x: str, y: str, expected: str) -> None:
             cell.seconds, cell.per_digit = seconds, seconds / (cell.digits * way.sums) * 1e9
         if time.perf_counter() > ends:
             break
-    if way.found is not None:
-        cell.right = way.found(answer) == expected and cell.right is not False
     if before is not None and (after := _peak()) is not None:
         cell.megabytes = round(max(0.0, after - before), 1)
+    if way.found is not None:
+        cell.right = way.found(answer) == expected and cell.right is not False
 
 
 def _peak(reset: bool = False) -> float | None:
