@@ -23,6 +23,7 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
     monkeypatch.setattr(bench.ways, "TOGETHER", 3)
     monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
     monkeypatch.setattr(bench.ways, "LONG", 1000)
+    monkeypatch.setattr(bench, "TURNS", 1)
     figure, out = tmp_path / "speed.svg", tmp_path / "bench.json"
     result = alga("bench", "--max-digits", "1000", "--out", out, "--figure", figure)
     assert result.code == 0

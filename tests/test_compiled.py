@@ -107,6 +107,7 @@ def test_weights_or_ids_that_do_not_fit_are_refused(adder: Calculator) -> None:
         Compiled(weights, config).decode(bytes([1, 2, 3, 4, 5, 14]))
 
 
+@pytest.mark.slow
 def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
     """A folder of numba's with every file cut to nothing, or filled with something else."""
     script = "from alga.calculator import load; print(load().add('12', '34', engine='sequential'))"
