@@ -98,6 +98,13 @@ def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
     assert lines[-1] == "It rests on the certificates of: times-a-digit (checked), addition (checked)"
 
 
+def test_a_trace_of_one_step_still_tells_the_sign(alga: Alga) -> None:
+    assert "Answer: -8" in alga("add", "-5", "-3", "--trace").out
+    assert "Answer: 333 1" in alga("divmod", "1000", "3", "--trace").out
+    assert "Final answer: 8" in alga("add", "5", "3", "--trace").out
+    assert "  3 < 5" in alga("sub", "3", "5", "--trace").out.splitlines()
+
+
 def test_a_quotient_is_traced_digit_by_digit(alga: Alga) -> None:
     out = alga("divmod", "1000", "37", "--trace").out
     assert "the quotient's next digit is 2; 26 is left" in out

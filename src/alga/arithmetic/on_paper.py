@@ -154,8 +154,10 @@ class Work:
             answer = kept.result
             if answer.answer is not None:
                 text = f"{network.task.expression(*numbers)} = {answer.answer}"
+                if verb == "cmp":
+                    text = f" {answer.answer} ".join(numbers)
                 table = as_table(network.task, answer.solutions[-1])
-                result.trace.append(Note(text, kept.steps, table))
+                result.trace.append(Note(text, kept.steps, table, answer.answer))
         else:
             (answer,) = network.solve_many([numbers], engine=self._arithmetic.engine, watch=watch)
         self.count(answer, network)

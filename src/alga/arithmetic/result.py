@@ -67,7 +67,7 @@ class Result:
     def __str__(self) -> str:
         """Return the trace as a pupil would write it."""
         rests = ", ".join(f"{name} ({c.strength})" for name, c in zip(self.networks, self.certificates, strict=False))
-        if len(self.trace) == 1 and self.trace[0].table:
+        if len(self.trace) == 1 and self.trace[0].answer == self.answer:
             return self.trace[0].table
         lines = [f"{SIGNS[self.verb].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
         for note in self.trace:
@@ -85,3 +85,4 @@ class Note:
     text: str
     steps: tuple[Step, ...] = ()
     table: str = ""
+    answer: str = ""
