@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from random import Random
 
 import pytest
 import torch
@@ -17,12 +14,10 @@ from alga.calculator import Calculator, load
 from alga.decoding import Decode
 from alga.engines import loop, sequential
 from alga.engines import table as engine
-from alga.engines.digits import FileRow
 from alga.engines.machine import Machine, machine_of
 from alga.errors import AlgaError
 from alga.table import Table, extract
 from alga.tasks import Task
-from tests.conftest import Alga
 
 ADDITION, SUBTRACTION, PARITY = (tasks.find(name) for name in ("addition", "subtraction", "parity"))
 Make = Callable[..., Decode]
@@ -178,129 +173,6 @@ def test_engines_agree_on_imperfect_networks_wherever_margins_are_clear(seed: in
             compared += 1
     assert compared > 100
     assert not fast[0].certified
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "FILE_BLOCK", 7)
-    monkeypatch.setattr("alga.engines.digits.BLOCK", 5)
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("9" * 100, "1"),
-        ("1", "9" * 100),
-        ("0" * 30 + "5" * 70, "4" * 70 + "5"),
-        ("1" + "0" * 99, "0" * 200),
-        ("7" * 64, "2" * 64),
-        ("123", "989"),
-        ("0", "000"),
-        ("0" * 70, "0" * 90),
-    ],
-)
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_files_are_added_as_texts_are(
-    alga: Alga, tmp_path: Path, in_small_blocks: None, a: str, b: str, end: str
-) -> None:
-    (tmp_path / "a").write_text(a + end, newline="")
-    (tmp_path / "b").write_text(b)
-    result = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--out", tmp_path / "sum")
-    assert (result.code, result.out, result.err) == (0, "", "")
-    assert (tmp_path / "sum").read_text() == f"{int(a) + int(b)}\n"
-
-
-def test_files_of_random_digits_in_small_blocks(adder: Calculator, tmp_path: Path, in_small_blocks: None) -> None:
-    rng = Random(0)
-    for _ in range(40):
-        a, b = ("".join(rng.choices("0123456789", k=rng.randint(64, 300))) for _ in range(2))
-        (tmp_path / "a").write_text(a)
-        (tmp_path / "b").write_text(b)
-        with (tmp_path / "sum").open("wb") as sink:
-            adder.stream([tmp_path / "a", tmp_path / "b"], sink)
-        assert (tmp_path / "sum").read_text() == str(int(a) + int(b))
-
-
-def test_a_network_with_wrong_digits_streams_as_it_answers(tmp_path: Path, in_small_blocks: None, faulty: Make) -> None:
-    made = machine("one wrong digit", faulty)
-    a, b = "41" * 45, "52" * 45
-    (tmp_path / "a").write_text(a)
-    (tmp_path / "b").write_text(b)
-    with (tmp_path / "sum").open("wb") as sink:
-        engine.stream(ADDITION, made.table, [tmp_path / "a", tmp_path / "b"], sink)
-    assert (tmp_path / "sum").read_text() == engine.replay(made, (a, b)).answer != str(int(a) + int(b))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"1" * 90 + b"x" + b"2" * 10, "a number has only the digits 0-9, got 'x' at position 91"),
-        (b"000" + b"1" * 90 + b" 2\n", "got ' ' at position 94"),
-        (b"1" * 80 + "１".encode() + b"2", "got '１' at position 81"),
-        (b"1" * 90 + b"\0" + b"2" * 10, "got '\\x00' at position 91"),
-        (b"000x1", "got 'x' at position 4"),
-        (b"\n\n", "a number needs at least one digit, got the empty text"),
-        (b"\xff" * 100, "at position 1"),
-        (b"+" + b"1" * 90, "got '+' at position 1"),
-    ],
-)
-def test_a_file_that_holds_no_number_is_refused_and_nothing_is_written(
-    alga: Alga, tmp_path: Path, content: bytes, message: str
-) -> None:
-    (tmp_path / "a").write_bytes(content)
-    (tmp_path / "b").write_text("5" * 200)
-    result = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--out", tmp_path / "sum")
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert result.err.count("\n") == 1
-    assert f"{tmp_path / 'a'}: " in result.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
-
-
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("7" * 100)
-    row = FileRow(tmp_path / "a")
-    (tmp_path / "a").write_text("7" * 50)
-    with pytest.raises(AlgaError, match="was changed while it was read"):
-        row.read(0, 100)
-    with pytest.raises(AlgaError, match="was changed while it was read"):
-        row.close()
-
-
-def test_another_engine_reads_the_files_whole_and_runs_itself(alga: Alga, tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / name).write_text("8" * 70)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Calculator, "stream", lambda *_: pytest.fail("the table engine was run"))
-        added = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--engine", "sequential")
-    assert added.out == f"{2 * int('8' * 70)}\n"
-
-
-def test_files_go_to_standard_output_too(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    from alga.arithmetic import Arithmetic
-    from alga.cli.arithmetic import _stream
-
-    for name in "ab":
-        (tmp_path / name).write_text("8" * 100)
-    _stream(Arithmetic(), [tmp_path / "a", tmp_path / "b"], None)
-    assert capfdbinary.readouterr().out == f"{2 * int('8' * 100)}\n".encode()
-
-
-def test_a_pipe_or_a_third_file_is_read_whole(alga: Alga, tmp_path: Path) -> None:
-    for name in "abc":
-        (tmp_path / name).write_text("8" * 100)
-    files = [f"@{tmp_path / name}" for name in "abc"]
-    assert alga("add", *files).out == f"{3 * int('8' * 100)}\n"
-    os.mkfifo(tmp_path / "pipe")
-    writer = os.fork()
-    if writer == 0:
-        (tmp_path / "pipe").write_text("8" * 100)
-        os._exit(0)
-    assert alga("add", files[0], f"@{tmp_path / 'pipe'}").out == f"{2 * int('8' * 100)}\n"
-    os.waitpid(writer, 0)
 
 
 def test_a_table_that_does_not_know_a_column_is_a_bug_not_an_answer() -> None:

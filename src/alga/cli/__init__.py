@@ -25,8 +25,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (arithmetic.add, arithmetic.sub, arithmetic.mul, arithmetic.divmod_, arithmetic.cmp):
-    app.command(verb.__name__.rstrip("_"), context_settings={"ignore_unknown_options": True})(verb)
+for verb in arithmetic.VERBS:
+    app.command(verb, context_settings={"ignore_unknown_options": True})(arithmetic.command(verb))
 app.command(context_settings={"ignore_unknown_options": True})(solve.solve)
 app.command()(tasks.tasks)
 app.command()(train.train)

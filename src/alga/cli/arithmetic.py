@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from math import isfinite
@@ -46,68 +46,58 @@ Models = Annotated[
 Base = Annotated[int, typer.Option(help="The base of the numbers, 2 to 36; letters in either case.")]
 
 
-def add(
-    numbers: Numbers = None, pairs: Pairs = None, trace: Traced = False, engine: Engine = None,
-    model: Models = None, base: Base = 10, json: AsJson = False, out: Out = None,
-) -> None:  # fmt: skip
-    """Add two or more numbers of any length: by certified tables, or column by column by the networks themselves.
+VERBS: Final = {
+    "add": """Add two or more numbers of any length: by certified tables, or by the networks themselves.
 
     Example: alga add 65785 8765 --trace
 
-    Example: alga add @a.txt @b.txt --out sum.txt
-    """
-    _verb("add", numbers, pairs, engine, model, base, trace=trace, json=json, out=out)
+    Example: alga add @a.txt @b.txt --out sum.txt""",
+    "sub": """Subtract the second number from the first.
+
+    Example: alga sub 1000 1 --trace""",
+    "mul": """Multiply two numbers, as on paper: by one digit after the other, and add up.
+
+    Example: alga mul 37 48 --trace""",
+    "divmod": """Divide the first number by the second: quotient and remainder, rounded down as in Python.
+
+    Example: alga divmod 1000 37""",
+    "cmp": """Compare two numbers: prints <, = or >.
+
+    Example: alga cmp 99 100""",
+}
 
 
-def sub(
-    numbers: Numbers = None, pairs: Pairs = None, trace: Traced = False, engine: Engine = None,
-    model: Models = None, base: Base = 10, json: AsJson = False, out: Out = None,
-) -> None:  # fmt: skip
-    """Subtract the second number from the first.
+def command(verb: str) -> Callable[..., None]:
+    """Return the command of a verb: all take the same options."""
 
-    Example: alga sub 1000 1 --trace
-    """
-    _verb("sub", numbers, pairs, engine, model, base, trace=trace, json=json, out=out)
+    def run(
+        numbers: Numbers = None,
+        pairs: Pairs = None,
+        trace: Traced = False,
+        engine: Engine = None,
+        model: Models = None,
+        base: Base = 10,
+        json: AsJson = False,
+        out: Out = None,
+    ) -> None:
+        _run(verb, numbers or [], pairs, engine, model or [], base, trace=trace, json=json, out=out)
 
-
-def mul(
-    numbers: Numbers = None, pairs: Pairs = None, trace: Traced = False, engine: Engine = None,
-    model: Models = None, base: Base = 10, json: AsJson = False, out: Out = None,
-) -> None:  # fmt: skip
-    """Multiply two numbers, as on paper: by one digit after the other, and add up.
-
-    Example: alga mul 37 48 --trace
-    """
-    _verb("mul", numbers, pairs, engine, model, base, trace=trace, json=json, out=out)
+    run.__doc__ = VERBS[verb]
+    return run
 
 
-def divmod_(
-    numbers: Numbers = None, pairs: Pairs = None, trace: Traced = False, engine: Engine = None,
-    model: Models = None, base: Base = 10, json: AsJson = False, out: Out = None,
-) -> None:  # fmt: skip
-    """Divide the first number by the second: quotient and remainder, rounded down as in Python.
-
-    Example: alga divmod 1000 37
-    """
-    _verb("divmod", numbers, pairs, engine, model, base, trace=trace, json=json, out=out)
-
-
-def cmp(
-    numbers: Numbers = None, pairs: Pairs = None, trace: Traced = False, engine: Engine = None,
-    model: Models = None, base: Base = 10, json: AsJson = False, out: Out = None,
-) -> None:  # fmt: skip
-    """Compare two numbers: prints <, = or >.
-
-    Example: alga cmp 99 100
-    """
-    _verb("cmp", numbers, pairs, engine, model, base, trace=trace, json=json, out=out)
-
-
-def _verb(
-    verb: str, numbers: list[str] | None, pairs: str | None, engine: str | None, models: list[str] | None, base: int,
-    *, trace: bool, json: bool, out: Path | None,
-) -> None:  # fmt: skip
-    operands = numbers or []
+def _run(
+    verb: str,
+    operands: list[str],
+    pairs: str | None,
+    engine: str | None,
+    models: list[str],
+    base: int,
+    *,
+    trace: bool,
+    json: bool,
+    out: Path | None,
+) -> None:
     for operand in operands:
         if operand.startswith("--"):
             raise AlgaError(f"no such option: {operand} (see alga {verb} --help)")
@@ -125,7 +115,7 @@ def _verb(
         engines.find(engine)
     from alga.arithmetic import Arithmetic
 
-    arithmetic = Arithmetic(base, models=models or (), engine=engine, keep_steps=trace)
+    arithmetic = Arithmetic(base, models=models, engine=engine, keep_steps=trace)
     for name, network in arithmetic.named(verb).items():
         if not network.certified:
             typer.echo(f"alga: warning: the model {name} has no certificate; its answers may be wrong", err=True)

@@ -1,0 +1,65 @@
+"""A task from a person's own file: as documented, and refused where it breaks the contract."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Alga
+
+PAGE = (Path(__file__).parents[1] / "docs" / "own-task.md").read_text()
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The task of docs/own-task.md, as mine.py in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.setattr("alga.tasks._OWN", {})
+    return tmp_path / "mine.py"
+
+
+def test_the_own_task_of_the_documentation_works_as_written(
+    mine: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    outputs = [alga(*command.split()[1:]) for command in commands.splitlines()]
+    assert [result.code for result in outputs] == [0, 0, 0, 0]
+    assert "certified for collatz of any length" in outputs[0].out
+    assert "Final answer: 82" in outputs[2].out
+    refused = alga("solve", "runs/collatz", "28", "--task", "mine.py:Collatz")
+    assert (refused.code, refused.err) == (2, "alga: expected an odd number\n")
+    # A network is not used with a task that is not named, or that has changed since.
+    monkeypatch.setattr("alga.tasks._OWN", {})
+    unnamed = alga("solve", "runs/collatz", "27")
+    assert unnamed.code == 2
+    assert "unknown task 'collatz'" in unnamed.err
+    assert "your own as --task FILE.py:CLASS" in unnamed.err
+    mine.write_text(mine.read_text() + "\n# changed\n")
+    changed = alga("solve", "runs/collatz", "27", "--task", "mine.py:Collatz")
+    assert changed.code == 2
+    assert "the task collatz has changed since this network was trained" in changed.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('return "13579"', "return 1 / 0", "is no task yet (ZeroDivisionError: division by zero)"),
+        ("3 * int(column) + carry", "2 * int(column) + carry", "the steps of 1 spell '3', its answer is '4'"),
+        ("class Collatz(Task)", "class Collatz", "has no class Collatz that is a Task"),
+        ("class Collatz", "class Colatz", "has no class Collatz that is a Task"),
+        ('"collatz"', '"parity"', "is called 'parity', as one that is here already"),
+        ("def output", "def view(self, context):\n        return ''\n\n    def output", "is ambiguous"),
+        ("from alga import", "from alga import import", "is no task yet (SyntaxError"),
+    ],
+)
+def test_a_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old: str, new: str, message: str) -> None:
+    mine.write_text(mine.read_text().replace(old, new))
+    refused = alga("train", "--task", "mine.py:Collatz", "--out", "run")
+    assert refused.code == 2
+    assert message in refused.err
+    assert refused.err.count("\n") == 1
+    assert not Path("run").exists()
