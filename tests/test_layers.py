@@ -14,7 +14,7 @@ FLOW = (
     "sampling",
     "recipes", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
-    "evaluation", "export", "bench", "studies", "cli", "__main__",
+    "evaluation", "export", "bench", "intervals", "sweeps", "trials", "studies", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (
     "errors",

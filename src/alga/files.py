@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from alga.errors import AlgaError
 
 UNFINISHED: Final = ".unfinished"  # how files end that are being written
 
@@ -45,6 +48,34 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold a file that no other process may hold; it is let go when the process ends, however it ends."""
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlgaError(f"another process is writing {path}; wait for it, or choose another file") from None
+        yield
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file; it is on disk when this returns."""
+    with path.open("a") as file:
+        file.write(f"{line}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Return a file's lines without a half-written last one; that is cut off, so that lines can be added."""
+    data = path.read_bytes() if path.exists() else b""
+    kept = data[: data.rfind(b"\n") + 1]
+    if kept != data:
+        write(path, kept)
+    return kept.decode(errors="replace").splitlines()
 
 
 def sweep(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -74,11 +73,8 @@ def measure(task: Task, decoder: Decoder, sampler: Sampler) -> Measured:
 
 def note(folder: Path, progress: Progress) -> None:
     """Append a line; it is on disk before a checkpoint counts it."""
-    with (folder / METRICS).open("a") as file:
-        row = {name: value if math.isfinite(value) else None for name, value in asdict(progress).items()}
-        file.write(json.dumps({"step": progress.step} | row, allow_nan=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    row = {name: value if math.isfinite(value) else None for name, value in asdict(progress).items()}
+    files.append(folder / METRICS, json.dumps({"step": progress.step} | row, allow_nan=False))
 
 
 def cut(folder: Path, count: int) -> None:

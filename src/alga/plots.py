@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -101,6 +103,64 @@ def speeds(labels: Mapping[str, str], points: Mapping[str, Sequence[tuple[int, f
     axes.grid(visible=True, which="major", alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     axes.set_title("What one digit of a sum costs")
+    return figure
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points with intervals: x, value, low, high; what is infinite never came, and is left out."""
+
+    label: str
+    points: Sequence[tuple[float, tuple[float, float, float]]]
+    joined: bool = True
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One part of a study's figure."""
+
+    xlabel: str
+    ylabel: str
+    series: Sequence[Series]
+    title: str = ""
+    xscale: str = "linear"
+    yscale: str = "linear"
+    names: Sequence[str] = ()  # of the places 0, 1, 2 … where x is no number
+
+
+def study(panels: Sequence[Panel], title: str) -> Figure:
+    """Draw a study's panels side by side: medians or shares as points, their 95 % intervals as bars."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(11 if len(panels) > 1 else 8, 4.2), layout="constrained")
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
+        several = len(panel.series) > 1
+        for i, series in enumerate(panel.series):
+            points = [(x, interval) for x, interval in series.points if math.isfinite(interval[0])]
+            if not points:
+                axes.plot([], [], label=f"{series.label} (never)")
+                continue
+            top = max(y for _, interval in points for y in interval if math.isfinite(y))
+            shift = (i - (len(panel.series) - 1) / 2) * 0.12 if panel.names else 0.0
+            xs, ys = [x + shift for x, _ in points], [interval[0] for _, interval in points]
+            below = [value - low for _, (value, low, _) in points]
+            above = [min(high, top) - value for _, (value, _, high) in points]
+            style = "o-" if series.joined and not panel.names else "o"
+            axes.errorbar(
+                xs, ys, yerr=[below, above], fmt=style, markersize=4, linewidth=1.2, capsize=2, label=series.label
+            )
+        axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
+        axes.set_yscale(panel.yscale, **({"linthresh": 1.0} if panel.yscale == "symlog" else {}))
+        if panel.names:
+            axes.set_xticks(range(len(panel.names)), panel.names, fontsize=8)
+            axes.set_xlim(-0.5, len(panel.names) - 0.5)
+        if panel.yscale == "linear":
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.set_title(panel.title, fontsize=10)
+        axes.grid(alpha=0.3)
+        if several:
+            axes.legend(fontsize=8)
+    figure.suptitle(title, fontsize=11)
     return figure
 
 

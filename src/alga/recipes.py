@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from alga import tasks
+from alga.config import ModelConfig
 from alga.errors import AlgaError
 from alga.sampling import CONTEXTS
+from alga.tokens import Tokens
 
 # What each setting may be; the network's own shape is checked by ModelConfig.
 _RANGES: dict[str, tuple[float, float]] = {
@@ -25,6 +28,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "beta1": (0.0, 0.9999999),
     "beta2": (0.0, 0.9999999),
     "second_type_share": (0.0, 1.0),
+    "shown": (0.0, 1.0),
     "margin": (0.0, 1000.0),
 }
 
@@ -47,6 +51,7 @@ class Recipe:
     margin: float
     second_type_share: float
     contexts: str
+    shown: float = 1.0  # the part of the domain that batches are drawn from; the seed chooses which
     warmup_steps: int = 0
     decay_steps: int = 0
     final_rate: float = 0.0
@@ -69,6 +74,20 @@ class Recipe:
                 raise AlgaError(f"recipe setting {name} must be {kind} from {least:,} to {most:,}, got {value!r}")
         if self.contexts not in CONTEXTS:
             raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
+
+    def network(self) -> ModelConfig:
+        """Return the shape of the network that it trains."""
+        tokens = Tokens.of(tasks.find(self.task))
+        return ModelConfig(
+            vocabulary=len(tokens.vocabulary),
+            input_length=tokens.input_length,
+            output_length=tokens.output_length,
+            width=self.width,
+            heads=self.heads,
+            layers=self.layers,
+            hidden=self.hidden,
+            dropout=self.dropout,
+        )
 
     def rate(self, step: int) -> float:
         """Return the learning rate of the given step, counted from 1.

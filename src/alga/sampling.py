@@ -12,6 +12,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from alga.errors import AlgaError
 from alga.tasks import Task
 from alga.tokens import START, Tokens
 
@@ -30,7 +31,15 @@ class Sampler:
     """Draws batches of a task's instances with an explicit generator."""
 
     def __init__(
-        self, task: Task, tokens: Tokens, *, contexts: str, second_type_share: float, device: torch.device
+        self,
+        task: Task,
+        tokens: Tokens,
+        *,
+        contexts: str,
+        second_type_share: float,
+        device: torch.device,
+        shown: float = 1.0,
+        seed: int = 0,
     ) -> None:
         self._share, self._device = second_type_share, device
         instances = list(task.domain.values())
@@ -39,17 +48,24 @@ class Sampler:
         prompts_NI = torch.tensor(tokens.prompts(instance.prompt for instance in instances))
         self._ids_NL = torch.cat([prompts_NI, start_N1, targets_NO[:, :-1]], dim=1).to(device)
         self._targets_NO = targets_NO.to(device)
-        self._first = torch.tensor([i for i, instance in enumerate(instances) if instance.context is None])
+        first = [i for i, instance in enumerate(instances) if instance.context is None]
         second = [i for i, instance in enumerate(instances) if instance.context is not None]
-        self._second = torch.tensor(_as_the_paper_draws(task) if contexts == "paper" else second, dtype=torch.long)
+        pools = (first, _as_the_paper_draws(task) if contexts == "paper" else second)
+        order = torch.randperm(len(instances), generator=torch.Generator().manual_seed(seed)).tolist()
+        kept = set(order[: round(shown * len(order))])
+        self._first, self._second = (torch.tensor([i for i in pool if i in kept], dtype=torch.long) for pool in pools)
+        self.shown = frozenset(instances[i].prompt for pool in (self._first, self._second) for i in pool.tolist())
+        if not self.shown:
+            raise AlgaError(f"a share of {shown:g} of the {len(instances):,} prompts of {task.name} leaves none")
 
     def everything(self) -> Batch:
         """Return the whole domain as one batch."""
         return Batch(self._ids_NL, self._targets_NO)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw `size` instances, the rounded share of them of the second type."""
+        """Draw `size` instances, the rounded share of them of the second type, where there are both."""
         seconds = round(size * self._share) if len(self._second) else 0
+        seconds = seconds if len(self._first) else size
         rows = torch.cat([_pick(self._second, seconds, generator), _pick(self._first, size - seconds, generator)])
         rows = rows.to(self._device)
         return Batch(self._ids_NL[rows], self._targets_NO[rows])

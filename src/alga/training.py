@@ -22,7 +22,7 @@ from alga import config as configs
 from alga import files, metrics, runs, tasks
 from alga.certificate import Certificate
 from alga.checkpoint import Checkpoint
-from alga.config import Config, ModelConfig
+from alga.config import Config
 from alga.decoding import Decoder
 from alga.errors import AlgaError
 from alga.metrics import Progress, loss_of
@@ -30,7 +30,6 @@ from alga.model import Transformer
 from alga.recipes import Recipe
 from alga.runs import CHECKPOINT, Run, Weights
 from alga.sampling import Sampler
-from alga.tokens import Tokens
 
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
@@ -39,9 +38,12 @@ THREADS: Final = 2  # so small a network gains nothing from more, and the number
 
 
 class Training:
-    """One training in its run folder: `start` or `resume` it, then iterate over `run()`."""
+    """One training in its run folder: `start` or `resume` it, then iterate over `run()`.
 
-    def __init__(self, folder: Path, config: Config) -> None:
+    Without a folder it leaves nothing behind: for those who measure trainings, not networks.
+    """
+
+    def __init__(self, folder: Path | None, config: Config) -> None:
         self.folder, self.config = folder, config
         self.recipe = Recipe(**config.training["recipe"])
         self.threads, seed = config.training["threads"], config.training["seed"]
@@ -72,32 +74,23 @@ class Training:
             config.tokens,
             contexts=self.recipe.contexts,
             second_type_share=self.recipe.second_type_share,
+            shown=self.recipe.shown,
+            seed=seed,
             device=self.device,
         )
         self._decoder = Decoder(self.model, config.tokens)
 
     @classmethod
     def start(
-        cls, folder: Path, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
+        cls, folder: Path | None, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
     ) -> Training:
-        """Begin a new run in an empty or new folder."""
-        task = tasks.find(recipe.task)
-        tokens = Tokens.of(task)
-        model = ModelConfig(
-            vocabulary=len(tokens.vocabulary),
-            input_length=tokens.input_length,
-            output_length=tokens.output_length,
-            width=recipe.width,
-            heads=recipe.heads,
-            layers=recipe.layers,
-            hidden=recipe.hidden,
-            dropout=recipe.dropout,
-        )
+        """Begin a new run in an empty or new folder, or in none."""
         settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
-        config = Config(task=task, model=model, training=settings)
+        config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
         training = cls(folder, config)
-        runs.claim(folder)
-        configs.save(folder, config)
+        if folder is not None:
+            runs.claim(folder)
+            configs.save(folder, config)
         return training
 
     @classmethod
@@ -118,7 +111,7 @@ class Training:
         except (ValueError, TypeError, KeyError, RuntimeError) as problem:
             raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
         files.sweep(folder)
-        training._load_checkpoint()
+        training._load_checkpoint(folder)
         if training.step >= training.recipe.steps:
             raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
         configs.save(folder, config)
@@ -131,19 +124,30 @@ class Training:
             with self._our_settings():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
-                metrics.note(self.folder, progress)
-                self._checks += 1
+                self._note(progress)
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified()
                 yield progress
             if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
-                self._checkpoint().save(self.folder / CHECKPOINT)
+                self._save_checkpoint()
                 saved = time.monotonic()
         if self.certificate is None and self.step >= self.recipe.steps:
             self._finish_if_certified()  # all may be right, if with less margin than the recipe asks for
         if self.certificate is None:
-            self._checkpoint().save(self.folder / CHECKPOINT)
-            self._save(self._as_run())
+            self._save_checkpoint()
+            self._save(self.as_run())
+
+    def wrong_prompts(self) -> list[str]:
+        """Return the prompts that the network answers wrongly now."""
+        self._decoder.refresh()
+        domain = self.config.task.domain
+        pairs = zip(domain.items(), self._decoder(list(domain)), strict=True)
+        return [prompt for (prompt, instance), step in pairs if step.output != instance.output]
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The prompts that this training may draw."""
+        return self._sampler.shown
 
     @property
     def reached_margin(self) -> bool:
@@ -184,20 +188,32 @@ class Training:
         )
 
     def _finish_if_certified(self) -> None:
-        run = self._as_run().judged()
+        run = self.as_run().judged()
         if run.certified:
-            self._checkpoint().save(self.folder / CHECKPOINT)  # a kill while saving must not lose the run
+            self._save_checkpoint()  # a kill while saving must not lose the run
             self._save(run)
             self.certificate = run.certificate
-            if self.reached_margin:
+            if self.reached_margin and self.folder is not None:
                 (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
+    def _note(self, progress: Progress) -> None:
+        if self.folder is not None:
+            metrics.note(self.folder, progress)
+            self._checks += 1
+
+    def _save_checkpoint(self) -> None:
+        if self.folder is not None:
+            self._checkpoint().save(self.folder / CHECKPOINT)
+
     def _save(self, run: Run) -> None:
+        if self.folder is None:
+            return
         title = f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
         metrics.draw(self.folder, title)
         runs.save(self.folder, run)
 
-    def _as_run(self) -> Run:
+    def as_run(self) -> Run:
+        """Return the network as it is now."""
         return Run(name=str(self.folder), config=self.config, weights=Weights.of(self.config, self.model))
 
     @contextlib.contextmanager
@@ -225,14 +241,14 @@ class Training:
         recipe = {key: value for key, value in asdict(self.recipe).items() if key != "steps"}
         return json.dumps([self.config.identity, self.config.training | {"recipe": recipe}], sort_keys=True)
 
-    def _load_checkpoint(self) -> None:
+    def _load_checkpoint(self, folder: Path) -> None:
         checkpoint = self._checkpoint()
-        if (self.folder / CHECKPOINT).is_file():
-            checkpoint.load(self.folder / CHECKPOINT)
+        if (folder / CHECKPOINT).is_file():
+            checkpoint.load(folder / CHECKPOINT)
         self._sampling.set_state(checkpoint.random["sampling"])
         self._dropout_state = checkpoint.random["dropout"]
         self.step, self.seconds, self._losses, self._checks = checkpoint.counters.values()
-        metrics.cut(self.folder, self._checks)
+        metrics.cut(folder, self._checks)
 
 
 def _device(name: str) -> str:

@@ -14,7 +14,21 @@ import typer
 from typer.exceptions import TyperException
 
 import alga
-from alga.cli import arithmetic, bench, certify, demo, evaluate, export, import_, reproduce, solve, tasks, train
+from alga.cli import (
+    arithmetic,
+    bench,
+    certify,
+    demo,
+    evaluate,
+    export,
+    import_,
+    lab,
+    reproduce,
+    solve,
+    sweep,
+    tasks,
+    train,
+)
 from alga.errors import AlgaError
 
 app = typer.Typer(
@@ -30,12 +44,15 @@ for verb in arithmetic.VERBS:
 app.command(context_settings={"ignore_unknown_options": True})(solve.solve)
 app.command()(tasks.tasks)
 app.command()(train.train)
+app.command()(sweep.sweep)
 app.command()(certify.certify)
 app.command()(evaluate.evaluate)
 app.command()(bench.bench)
 app.command()(export.export)
 app.command("import")(import_.import_)
 app.command()(reproduce.reproduce)
+app.command()(lab.lab)
+app.command()(lab.report)
 app.command()(demo.demo)
 
 

@@ -79,8 +79,8 @@ def _plain(what: str) -> Watch:
         now = time.monotonic()
         if now - last >= PLAIN_SECONDS:
             last = now
-            left = (now - began) / done * (total - done) if done else 0.0
-            typer.echo(f"{what}: {done:,} of {total:,}, about {left:.0f} s left {note}".rstrip(), err=True)
+            left = f", about {(now - began) / done * (total - done):.0f} s left" if done else ""
+            typer.echo(f"{what}: {done:,} of {total:,}{left} {note}".rstrip(), err=True)
 
     return watch
 

@@ -62,7 +62,7 @@ def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None
     trained, sums, digits = folder / "run", scale.sums, scale.digits
     stages: dict[str, tuple[str, Callable[[Watch], Result]]] = {
         "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch)),
-        "first_type": ("training on the first type only", lambda watch: _first_type(folder, scale, watch)),
+        "first_type": ("training on the first type only", lambda watch: _first_type(scale, watch)),
         "traces": ("the two traces", lambda _: _traces()),
         "published": ("the author's two sums", lambda _: _published(load(trained))),
         "sums": ("random sums", lambda watch: _sums(load(trained), sums, digits, ["uniform"], watch)),
@@ -105,15 +105,14 @@ def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
     }
 
 
-def _first_type(folder: Path, scale: Scale, watch: Watch) -> Result:
+def _first_type(scale: Scale, watch: Watch) -> Result:
     """Train without second-type instances, and count what the network then knows of each type."""
     recipe = dataclasses.replace(scale.recipe, second_type_share=0.0, steps=scale.first_type_steps)
-    training = Training.start(files.fresh(folder / "first-type"), recipe, seed=0)
+    training = Training.start(None, recipe, seed=0)
     for progress in training.run():
         watch(progress.step, recipe.steps)
     domain = training.config.task.domain
-    decoded = Calculator(runs.load(training.folder)).decoder(list(domain))
-    right = [p for p, step in zip(domain, decoded, strict=True) if step.output == domain[p].output]
+    right = domain.keys() - set(training.wrong_prompts())
     first = [prompt for prompt, instance in domain.items() if instance.context is None]
     return {
         "steps": training.step,

@@ -15,6 +15,7 @@ from alga.tasks.lookahead import AdditionLookahead, Lookahead
 from alga.tasks.pairwise import Bitwise, Comparison, Subtraction
 from alga.tasks.parity import Parity
 from alga.tasks.several import Several
+from alga.tasks.variants import VIEWS, Blocks, LessContext, NoSeparator, OneToken
 
 __all__ = [
     "Instance",
@@ -28,6 +29,7 @@ __all__ = [
     "for_verb",
     "in_base",
     "names",
+    "variants",
     "verbs",
 ]
 
@@ -42,6 +44,15 @@ _TASKS: dict[str, Callable[[], Task]] = {
     "division-by-a-digit": DivisionByADigit,
     "parity": Parity,
     "arithmetic": Several,
+}
+_VARIANTS: dict[str, Callable[[], Task]] = {
+    **{f"addition-context-{shown}": partial(LessContext, shown) for shown in VIEWS},
+    "addition-no-separator": partial(NoSeparator, padded=False),
+    "addition-padded-no-separator": partial(NoSeparator, padded=True),
+    "addition-one-token": OneToken,
+    "addition-blocks-of-2": partial(Blocks, 2),
+    "addition-blocks-of-3": partial(Blocks, 3),
+    "addition-blocks-of-2-whole": partial(Blocks, 2, whole=True),
 }
 _IN_BASES: dict[str, Callable[[int], Task]] = {
     "addition": Addition,
@@ -68,6 +79,11 @@ _VERBS = {
 def names() -> tuple[str, ...]:
     """Return the names of the tasks in base ten; `families` come in every base from 2 to 36."""
     return tuple(_TASKS)
+
+
+def variants() -> tuple[str, ...]:
+    """Return the names of addition's variants, which the lab asks questions of; some are ambiguous, and refused."""
+    return tuple(_VARIANTS)
 
 
 def families() -> tuple[str, ...]:
@@ -106,7 +122,7 @@ def find(name: str) -> Task:
     """
     if own.NAME.fullmatch(name):
         task = own.load(name)
-        if task.name in names() or task.name.rpartition("-base-")[0] in _IN_BASES:
+        if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
             raise AlgaError(f"the task in {name} is called {task.name!r}, as one that is here already")
         return _OWN.setdefault((task.name, task.source), task)
     for (known, _), task in _OWN.items():
@@ -117,10 +133,10 @@ def find(name: str) -> Task:
 
 @cache
 def _find(name: str) -> Task:
-    if name in _TASKS:
-        return _TASKS[name]()
+    if name in _TASKS or name in _VARIANTS:
+        return (_TASKS | _VARIANTS)[name]()
     family, _, base = name.rpartition("-base-")
     if family in _IN_BASES and re.fullmatch("[1-9][0-9]?", base) and base != "10":
         return _IN_BASES[family](int(base))
-    others = f"{', '.join(_IN_BASES)} in other bases, as in addition-base-16"
+    others = f"{', '.join(_IN_BASES)} in other bases, as in addition-base-16; for the lab {', '.join(_VARIANTS)}"
     raise AlgaError(f"unknown task {name!r}; there are {', '.join(_TASKS)}; {others}; your own as --task FILE.py:CLASS")

@@ -1,0 +1,164 @@
+"""One training as a measurement: a recipe and a seed in, a record out. And plans of many, from TOML or from Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from alga import intervals, recipes
+from alga.errors import AlgaError
+from alga.recipes import Recipe
+from alga.sweeps import Row, Settings
+
+if TYPE_CHECKING:
+    from alga.training import Training
+
+MEASURE: Final = "alga.trials:train"
+MAX_RUNS: Final = 100_000
+
+
+def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
+    """Return one run's settings: the recipe's, but for those that it does not use.
+
+    `to_the_end` goes on after the certificate; `wrong_at` names the steps at which wrong prompts are listed.
+    """
+    unused = {field.name: field.default for field in dataclasses.fields(recipe)}
+    used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
+    return {"recipe": used, "seed": seed, **more}
+
+
+def train(given: Settings) -> dict[str, Any]:
+    """Train one network with one thread, keep nothing of it, and return what was measured."""
+    return trained(given)[1]
+
+
+def trained(given: Settings) -> tuple[Training, dict[str, Any]]:
+    """Return the network of a trial too, for those who measure more of it."""
+    from alga.training import Training
+
+    recipe = Recipe(**given["recipe"])
+    if given.get("to_the_end"):
+        recipe = dataclasses.replace(recipe, margin=1000.0)  # which no network reaches
+    training = Training.start(None, recipe, seed=given["seed"], threads=1, device="cpu")
+    curve, wrong_at = [], {}
+    certified: dict[str, Any] = {"certified_at": None, "seconds": None}
+    for progress in training.run():
+        curve.append([progress.step, progress.wrong, round(progress.least_margin, 3)])
+        if progress.step in given.get("wrong_at", ()):
+            wrong_at[str(progress.step)] = training.wrong_prompts()
+        if progress.wrong == 0 and certified["certified_at"] is None and training.as_run().judged().certified:
+            certified = {"certified_at": progress.step, "seconds": round(progress.seconds, 2)}
+    wrong = training.wrong_prompts()
+    return training, {
+        **certified,
+        "steps": training.step,
+        "all_seconds": round(training.seconds, 2),
+        "wrong": len(wrong),
+        "wrong_unseen": sum(prompt not in training.shown for prompt in wrong),
+        "unseen": len(training.config.task.domain) - len(training.shown),
+        "least_margin": curve[-1][2],
+        "parameters": training.model.parameter_count,
+        "prompts": len(training.config.task.domain),
+        "sha256": training.as_run().sha256,
+        "curve": curve,
+        **({"wrong_at": wrong_at} if "wrong_at" in given else {}),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The seeds of one recipe, named by the settings in which the recipes of its sweep differ."""
+
+    changes: dict[str, Any]
+    runs: int
+    failed: int
+    certified: int
+    median_steps: float | None  # to the certificate; None where half of the runs never came there
+    median_seconds: float | None
+
+
+def groups(rows: Sequence[Row]) -> list[Group]:
+    """Gather a sweep's runs by recipe, in their order."""
+    kinds = [dataclasses.asdict(Recipe(**row.settings["recipe"])) for row in rows]
+    varying = [name for name in kinds[0] if any(kind[name] != kinds[0][name] for kind in kinds)]
+    gathered: dict[str, list[Row]] = {}
+    for row, kind in zip(rows, kinds, strict=True):
+        gathered.setdefault(json.dumps({name: kind[name] for name in varying}), []).append(row)
+    return [_group(json.loads(name), members) for name, members in gathered.items()]
+
+
+def _group(changes: dict[str, Any], rows: Sequence[Row]) -> Group:
+    results = [row.result or {"certified_at": None, "seconds": None} for row in rows]
+    steps, seconds = (
+        intervals.median([result[name] for result in results]).value for name in ("certified_at", "seconds")
+    )
+    return Group(
+        changes=changes,
+        runs=len(rows),
+        failed=sum(row.result is None for row in rows),
+        certified=sum(result["certified_at"] is not None for result in results),
+        median_steps=steps if math.isfinite(steps) else None,
+        median_seconds=seconds if math.isfinite(seconds) else None,
+    )
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[int]) -> list[Settings]:
+    """Return the settings of every combination of changes, each with every seed.
+
+    >>> len(grid(recipes.fast(), {"batch_size": [64, 128], "learning_rate": [1e-3, 4e-3]}, range(10)))
+    40
+    """
+    choices = [dict(zip(changes, values, strict=True)) for values in itertools.product(*changes.values())]
+    return [settings(changed(recipe, choice), seed) for choice in choices for seed in seeds]
+
+
+def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with some settings changed; refuse those it does not have, and tasks that there are not."""
+    known = [field.name for field in dataclasses.fields(Recipe) if field.name != "name"]
+    for name in changes:
+        if name not in known:
+            raise AlgaError(f"a recipe has no setting {name!r}; there are {', '.join(known)}")
+    changed = dataclasses.replace(recipe, **changes)
+    changed.network()
+    return changed
+
+
+def read(path: Path) -> list[Settings]:
+    """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed.
+
+    See docs/lab.md for an example.
+    """
+    try:
+        content = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise AlgaError(f"{path} is no plan in TOML: {problem}") from None
+    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
+    for name, value in content.items():
+        if name not in known:
+            raise AlgaError(f"{path}: expected {', '.join(known)}, got {name!r}")
+        if not isinstance(value, known[name]):  # type: ignore[arg-type]
+            raise AlgaError(f"{path}: {name} cannot be {value!r}")
+    recipe = recipes.find(content.get("recipe", "fast"), content.get("task"))
+    seeds = content.get("seeds", 10)
+    seeds = range(seeds) if isinstance(seeds, int) else seeds
+    axes = {name: value if isinstance(value, list) else [value] for name, value in content.get("grid", {}).items()}
+    plan = []
+    for changes in content.get("runs", [{}]):
+        if not isinstance(changes, dict):
+            raise AlgaError(f"{path}: each of runs is a table of changes, got {changes!r}")
+        plan += grid(changed(recipe, changes), axes, seeds)
+    if any(type(run["seed"]) is not int or run["seed"] < 0 for run in plan):
+        raise AlgaError(f"{path}: seeds are a number of them or a list of whole numbers from 0 on")
+    if not 0 < len(plan) <= MAX_RUNS:
+        raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {len(plan):,}")
+    return plan
