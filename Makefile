@@ -7,13 +7,16 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce bench bench-training train-all clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report bench bench-training train-all clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
+	@echo "make lab             the paper's open questions, hundreds of trainings (hours; can be stopped), and docs/lab.md"
+	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
+	@echo "make report          docs/lab.md and its figures again from results/lab"
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
@@ -43,6 +46,17 @@ reproduce: .venv/.installed
 	$(BIN)/alga reproduce --out runs/paper --page docs/paper.md $(if $(AUTHOR),--author $(AUTHOR))
 	cp runs/paper/paper.json results/paper.json
 
+lab: .venv/.installed-lab
+	$(BIN)/alga lab
+	$(BIN)/alga report
+
+lab-quick: .venv/.installed-lab
+	$(BIN)/alga lab --quick --out runs/lab-quick --results runs/lab-quick
+	$(BIN)/alga report --results runs/lab-quick --page runs/lab-quick/lab.md
+
+report: .venv/.installed
+	$(BIN)/alga report
+
 bench-training: .venv/.installed
 	$(BIN)/python benchmarks/training.py --out results/training.json
 
@@ -65,6 +79,10 @@ train-all: .venv/.installed
 
 .venv/.installed-dev: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv/.installed-lab: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[lab]'
 	@touch $@
 
 .venv/.installed-bench: .venv/.installed

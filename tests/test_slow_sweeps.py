@@ -1,0 +1,176 @@
+"""Slow: a real Dask cluster that loses a worker, and sweeps that are killed again and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alga import sweeps, trials
+
+pytestmark = pytest.mark.slow
+
+PLAN = """
+recipe = "small"
+task = "comparison"
+seeds = 4
+[grid]
+batch_size = [64, 128]
+steps = 600
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def start(*command: object, **more: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+    )
+
+
+def results(path: Path) -> dict[str, Any]:
+    """Return a sweep's results by their settings, without what a clock measured."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    named = {json.dumps(row["settings"], sort_keys=True): row["result"] for row in rows}
+    assert len(named) == len(rows)
+    for result in named.values():
+        del result["seconds"], result["all_seconds"]
+    return named
+
+
+def workers_of(parent: int) -> list[int]:
+    """Return the processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_a_sweep_killed_ten_times_ends_as_an_undisturbed_one(plan: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    undisturbed = start("alga", "sweep", plan, "--out", whole)
+    undisturbed.communicate()
+    assert undisturbed.returncode in {0, 1}
+    expected = results(whole)
+    assert len(expected) == 8
+    rng, kills = random.Random(1), 0
+    while kills < 10:
+        process = start("alga", "sweep", plan, "--out", killed)
+        try:
+            process.communicate(timeout=rng.uniform(1, 9))
+            killed.write_text("".join(killed.read_text().splitlines(keepends=True)[:3]))  # it came through: once more
+        except subprocess.TimeoutExpired:
+            children = workers_of(process.pid)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+            time.sleep(2)
+            assert not [pid for pid in children if Path(f"/proc/{pid}/cwd").exists()], "workers outlive their sweep"
+    final = start("alga", "sweep", plan, "--out", killed)
+    final.communicate()
+    assert results(killed) == expected
+
+
+def test_ctrl_c_ends_a_sweep_quietly(plan: Path, tmp_path: Path) -> None:
+    process = start("alga", "sweep", plan, "--out", tmp_path / "out.jsonl", start_new_session=True)
+    while not (tmp_path / "out.jsonl").exists():
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert 0 < len((tmp_path / "out.jsonl").read_text().splitlines()) < 8
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, Callable[[], subprocess.Popen[str]]]]:
+    """Start a real scheduler; return its address and a function that starts a worker of it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    log = (tmp_path / "cluster.log").open("w")
+    dask = Path(sys.executable).with_name("dask")
+    started = []
+
+    def run(*command: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen([str(dask), *map(str, command)], stdout=log, stderr=log, text=True)
+        started.append(process)
+        return process
+
+    run("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+    local = str(tmp_path / "dask")
+    worker = ("worker", address, "--nthreads", 1, "--no-nanny", "--no-dashboard", "--local-directory", local)
+    yield address, lambda: run(*worker)
+    for process in started:
+        process.kill()
+        process.wait()
+    log.close()
+
+
+def test_a_cluster_that_loses_a_worker_loses_no_run(
+    plan: Path, tmp_path: Path, cluster: tuple[str, Callable[[], subprocess.Popen[str]]]
+) -> None:
+    address, add_worker = cluster
+    workers = [add_worker(), add_worker()]
+    said: list[str] = []
+    done: list[int] = []
+
+    def watch(count: int, total: int) -> None:
+        if count == 2 and 2 not in done:  # in the middle of the third and fourth
+            time.sleep(1)
+            workers[0].send_signal(signal.SIGKILL)
+        done.append(count)
+
+    runs = trials.read(plan)
+    rows = sweeps.run(trials.MEASURE, runs, tmp_path / "far.jsonl", cluster=address, watch=watch, say=said.append)
+    assert all(row.error is None for row in rows)
+    assert max(row.attempts for row in rows) > 1
+    assert [line for line in said if line.startswith("a worker was lost")]
+    sweeps.run(trials.MEASURE, runs, tmp_path / "near.jsonl")
+    assert results(tmp_path / "far.jsonl") == results(tmp_path / "near.jsonl")
+
+
+def test_a_run_that_kills_every_worker_is_given_up(
+    tmp_path: Path,
+    cluster: tuple[str, Callable[[], subprocess.Popen[str]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dask's own limit ends it; the sweep neither hangs nor loses the other runs."""
+    (tmp_path / "deadly.py").write_text(
+        "import os, signal\ndef run(settings):\n"
+        "    if settings['x'] == 0:\n        os.kill(os.getpid(), signal.SIGKILL)\n    return {}\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    address, add_worker = cluster
+    workers = [add_worker()]
+
+    def watch(count: int, total: int) -> None:
+        if workers[-1].poll() is not None:
+            workers.append(add_worker())
+
+    plan = [{"x": x} for x in range(4)]
+    rows = sweeps.run("deadly:run", plan, tmp_path / "out.jsonl", cluster=address, watch=watch)
+    assert rows[0].error is not None
+    assert "its worker was lost" in rows[0].error
+    assert [row.result for row in rows[1:]] == [{}, {}, {}]
