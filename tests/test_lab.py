@@ -15,6 +15,7 @@ from alga import tasks
 from alga.errors import AlgaError
 from alga.studies import lab
 from alga.studies.information import conflicts
+from alga.tasks import checks
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "results" / "lab", ROOT / "docs" / "lab.md"
@@ -97,3 +98,15 @@ def test_variants_that_are_enough_say_what_addition_says(name: str, prompts: int
         outputs = [step.output for step in task.steps(*operands)]
         assert task.read(outputs) == task.answer(*operands) == addition.answer(*operands)
     assert all(step.prompt in task.domain for step in task.steps("98765432109876", "1234567"))
+
+
+@pytest.mark.parametrize("name", ["addition-context-carry", "addition-one-token", "addition-blocks-of-2"])
+def test_variants_keep_the_contract(name: str) -> None:
+    assert checks.check(tasks.find(name)) > 10_000
+
+
+def test_what_is_carried_must_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = type(tasks.find("addition-blocks-of-2"))(2)
+    monkeypatch.setattr(task, "carried", lambda output: "0")
+    with pytest.raises(AlgaError, match=r"'0', carried from '001', does not mean the same|outside the domain"):
+        checks.check(task)

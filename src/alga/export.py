@@ -34,11 +34,12 @@ def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
         )
     steps = explore(task, lambda batch: [found.outputs[task.prompt(*situation)] for situation in batch])
     start = {column: output for (context, column), output in steps.items() if context is None}
-    after: dict[str, dict[str, str | None]] = {}
+    states: dict[str, dict[str, str | None]] = {}
     for (context, column), output in steps.items():
         if context is not None:
-            after.setdefault(context, {})[column] = output
+            states.setdefault(context, {})[column] = output
     outputs = sorted({output for output in steps.values() if output is not None})
+    after = {output: states[state] for output in outputs if (state := task.carried(output)) in states}
     content = {
         "format": TABLE_FORMAT,
         "task": task.name,

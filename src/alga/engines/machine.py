@@ -106,7 +106,7 @@ def _classes(task: Task, table: Table) -> Classes | None:
     for output in dict.fromkeys(steps.values()):
         if output is None:
             return None
-        replies = [steps[output, column] for column in columns]
+        replies = [steps[task.carried(output), column] for column in columns]
         if None in replies:
             return None
         rows[output] = [reply for reply in replies if reply is not None]

@@ -57,6 +57,13 @@ def _check_problem(task: Task, columns: tuple[str, ...]) -> bool:
                 f"task {task.name}: {task.expression(*operands)} has the columns {actual}, "
                 f"but its prompt {instance.prompt!r} is outside the domain"
             )
+        if instance.context is not None and (state := task.carried(instance.context)) != instance.context:
+            told = task.prompt(state, instance.column), task.output(state, instance.column)
+            if told != (instance.prompt, instance.output):
+                raise AlgaError(
+                    f"task {task.name}: {state!r}, carried from {instance.context!r}, does not mean the same before "
+                    f"{instance.column!r}"
+                )
     spelled, expected = task.read([instance.output for instance in instances]), task.answer(*operands)
     if spelled != expected:
         raise AlgaError(

@@ -107,6 +107,13 @@ class Task(ABC):
         """Return what the last step adds to the answer; it must accept any text of symbols."""
         return output
 
+    def carried(self, output: str) -> str:
+        """Return the part of an output on which the next step depends: another context that means the same.
+
+        All of it by default. A task whose outputs are many and whose states are few is explored by its states.
+        """
+        return output
+
     def view(self, context: str) -> str:
         """Return what the prompt shows of a context; it must accept any text of symbols that a network may write."""
         return context
@@ -216,7 +223,8 @@ def explore(
         reached = {
             (setting, answers[context, column]): None for setting, context, columns in choices for column in columns
         }
-        frontier = [place for place in reached if place[1] is not None and place not in seen]
+        states = dict.fromkeys((setting, task.carried(output)) for setting, output in reached if output is not None)
+        frontier = [place for place in states if place not in seen]
         seen.update(frontier)
     return answers
 

@@ -100,8 +100,11 @@ class Blocks(Task):
         carry = int(context[-1]) if context else 0
         return str(int(column[: self.size]) + int(column[self.size :]) + carry).zfill(self.size + 1)[::-1]
 
+    def carried(self, output: str) -> str:
+        return output if self._whole else output[-1:]
+
     def view(self, context: str) -> str:
-        return context if self._whole else context[-1:]
+        return self.carried(context)
 
     def prompt(self, context: str | None, column: str) -> str:
         return super().prompt("0" * (self.size + 1) if context is None else context, column)
