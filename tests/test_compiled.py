@@ -18,6 +18,7 @@ from alga.config import ModelConfig
 from alga.errors import AlgaError
 from alga.model import Transformer
 from alga.tokens import STOP_ID
+from alga.unfolding import unfolded
 
 SHAPES = {
     "smallest": {"vocabulary": 3, "input_length": 1, "output_length": 1, "width": 4, "heads": 1, "layers": 1},
@@ -25,12 +26,19 @@ SHAPES = {
     "three layers": {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 20, "heads": 4, "layers": 3},
     "hidden 7": {"vocabulary": 9, "input_length": 3, "output_length": 6, "width": 6, "heads": 3, "hidden": 7},
     "odd width": {"vocabulary": 5, "input_length": 11, "output_length": 4, "width": 33, "heads": 11, "hidden": 50},
+    "tied": {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 3, "heads": 1, "layers": 1,
+             "tied": True, "norms": "feed-forward", "biases": "hidden", "shared_keys": True, "query_width": 1,
+             "out": False, "positions": "..011123"},
+    "narrow queries": {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 8, "heads": 2, "layers": 2,
+                       "norms": "none", "query_width": 3, "positions": "01234567"},
+    "shared keys": {"vocabulary": 9, "input_length": 3, "output_length": 4, "width": 6, "heads": 2, "layers": 2,
+                    "shared_keys": True, "biases": "hidden", "tied": True},
     "many tokens": {"vocabulary": 300, "input_length": 2, "output_length": 9, "width": 16, "heads": 16, "hidden": 1},
-}
+}  # fmt: skip
 
 
 def compiled(model: Transformer) -> Compiled:
-    return Compiled({name: tensor.numpy() for name, tensor in model.state_dict().items()}, model.config)
+    return Compiled({name: tensor.numpy() for name, tensor in unfolded(model).items()}, model.config)
 
 
 @torch.inference_mode()

@@ -10,8 +10,8 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "files", "tasks", "tokens", "config", "model", "compiled", "decoding", "table", "certificate",
-    "sampling",
+    "errors", "progress", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled", "decoding",
+    "table", "certificate", "sampling",
     "recipes", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "studies", "cli", "__main__",

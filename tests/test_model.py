@@ -10,6 +10,7 @@ from alga.config import ModelConfig
 from alga.errors import AlgaError
 from alga.model import Transformer
 from alga.tokens import Tokens
+from alga.unfolding import unfolded
 
 CONFIG = ModelConfig(vocabulary=14, input_length=5, output_length=3)
 
@@ -92,3 +93,63 @@ def test_reading_with_a_cache_gives_what_reading_at_once_gives(model: Transforme
 def test_an_impossible_shape_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(AlgaError, match=message):
         ModelConfig(**{**vars(CONFIG), **change})  # type: ignore[arg-type]
+
+
+OPTIONS = {
+    "tied": ({"tied": True}, 14 * 64),
+    "no norms": ({"norms": "none"}, 5 * 128),
+    "one plain norm": ({"norms": "feed-forward"}, 5 * 128),
+    "few biases": ({"biases": "hidden"}, 2 * (192 + 64 + 64)),
+    "narrow queries": ({"query_width": 8}, 2 * 2 * (64 + 1) * (64 - 16)),
+    "shared keys": ({"shared_keys": True}, 2 * (64 + 1) * 64),
+    "no output map": ({"out": False}, 2 * (64 + 1) * 64),
+    "shared positions": ({"positions": "..011123"}, 5 * 64),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_leaves_out_what_it_says(name: str) -> None:
+    options, saved = OPTIONS[name]
+    model = Transformer(ModelConfig(vocabulary=14, input_length=5, output_length=3, **options))
+    assert model.parameter_count == 102_464 - saved
+    assert len({id(parameter) for parameter in model.parameters()}) == len(model.state_dict())
+
+
+@pytest.mark.parametrize("name", [name for name, (options, _) in OPTIONS.items() if "norms" not in options])
+def test_the_unfolded_network_computes_the_same(name: str) -> None:
+    """Whatever is tied or left out, the paper's full form with its weights gives the same logits."""
+    torch.manual_seed(0)
+    shape = {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 16, "hidden": 20}
+    options = {**OPTIONS[name][0], **({"query_width": 3} if name == "narrow queries" else {})}
+    model = Transformer(ModelConfig(**shape, **options)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    full = Transformer(ModelConfig(**shape)).eval()
+    full.load_state_dict(unfolded(model))
+    ids_BL = torch.randint(14, (50, 8))
+    torch.testing.assert_close(full(ids_BL), model(ids_BL), atol=1e-4, rtol=1e-4)
+
+
+def test_options_are_told_only_where_they_are_used() -> None:
+    shape = {"vocabulary": 14, "input_length": 5, "output_length": 3}
+    assert ModelConfig(**shape).settings() == {
+        **shape, "width": 64, "heads": 2, "layers": 2, "hidden": 256, "dropout": 0.2
+    }  # fmt: skip
+    assert ModelConfig(**shape, tied=True).settings()["tied"] is True
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tied": 1}, "tied must be true or false, got 1"),
+        ({"norms": "some"}, "norms must be one of .*, got 'some'"),
+        ({"biases": None}, "biases must be one of .*, got None"),
+        ({"query_width": 33}, "query_width must lie in 0 to 32, got 33"),
+        ({"positions": "0123"}, "positions must be 8 digits or points, got '0123'"),
+        ({"positions": "........"}, "positions must .*, got '........'"),
+        ({"positions": 7}, "positions must .*, got 7"),
+    ],
+)
+def test_an_impossible_option_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(AlgaError, match=message):
+        ModelConfig(vocabulary=14, input_length=5, output_length=3, **change)  # type: ignore[arg-type]

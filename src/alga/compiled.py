@@ -90,14 +90,24 @@ class Compiled:
         if len(ids) != c.input_length + 1 or max(ids) >= c.vocabulary:
             raise AlgaError(f"expected {c.input_length + 1} ids below {c.vocabulary}, got {[*ids]}")
         written, margin = call(
-            generate, self._weights, ids, c.output_length, c.vocabulary, c.width, c.heads, c.layers, c.hidden
-        )
+            generate, self._weights, ids, c.output_length, c.vocabulary, c.width, c.heads, c.layers, c.hidden,
+            c.norms == "all", c.norms != "none",
+        )  # fmt: skip
         return tuple(written.tolist()), margin
 
 
 @compiled
 def generate(
-    weights: Array, prompt: bytes, output_length: int, V: int, D: int, heads: int, layers: int, F: int
+    weights: Array,
+    prompt: bytes,
+    output_length: int,
+    V: int,
+    D: int,
+    heads: int,
+    layers: int,
+    F: int,
+    norms: bool,
+    hidden_norm: bool,
 ) -> tuple[NDArray[np.int64], float]:
     """Return the ids that the network generates after those of `prompt`, and the least margin."""
     Q = len(prompt)  # at first the whole prompt is computed, then one position at a time
@@ -117,12 +127,12 @@ def generate(
         at = (V + longest) * D
         for layer in range(layers):
             kept_LD = kept[layer * longest :][:end]
-            at = normalise(x_QD, weights, at, normed_QD)
+            at = normalise(x_QD, weights, at, normed_QD, norms)
             at = linear(normed_QD, weights, at, kept_LD[end - Q :])
             if layer == layers - 1:
                 x_QD, Q = x_QD[Q - 1 :], 1  # nothing is read from the prompt's last layer
             at = linear(attend(kept_LD, Q, heads), weights, at, x_QD)
-            at = normalise(x_QD, weights, at, normed_QD)
+            at = normalise(x_QD, weights, at, normed_QD, hidden_norm)
             hidden_QF = np.zeros((Q, F), np.float32)
             at = linear(normed_QD, weights, at, hidden_QF)
             for r in range(Q):
@@ -130,7 +140,7 @@ def generate(
                     hidden = hidden_QF[r, f]
                     hidden_QF[r, f] = 0.5 * hidden * (1 + erf(hidden * 0.5**0.5))
             at = linear(hidden_QF, weights, at, x_QD)
-        at = normalise(x_QD, weights, at, normed_QD)
+        at = normalise(x_QD, weights, at, normed_QD, norms)
         logits_QV = np.zeros((Q, V), np.float32)
         linear(normed_QD, weights, at, logits_QV)
         best, second = LOWEST, LOWEST
@@ -148,9 +158,17 @@ def generate(
 
 
 @compiled
-def normalise(x_QD: Array, weights: Array, at: int, y_QD: Array) -> int:
-    """Write to `y_QD` the LayerNorm of `x_QD` whose scale and shift are at `at`; return where they end."""
+def normalise(x_QD: Array, weights: Array, at: int, y_QD: Array, there: bool) -> int:
+    """Write to `y_QD` the LayerNorm of `x_QD` whose scale and shift are at `at`; return where they end.
+
+    Where the network has no such norm, `x_QD` itself is written.
+    """
     Q, D = x_QD.shape
+    if not there:
+        for r in range(Q):
+            for d in range(D):
+                y_QD[r, d] = x_QD[r, d]
+        return at + 2 * D
     scale_D, shift_D = weights[at : at + D], weights[at + D : at + 2 * D]
     for r in range(Q):
         mean, variance = ZERO, ZERO

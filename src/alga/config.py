@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +20,16 @@ IDENTITY: Final = "alga"  # under this key a weight file says what it is for
 LARGEST: Final = 65_536  # of any setting: a configuration that asks for more is damaged or hostile
 
 
+NORMS: Final = ("all", "feed-forward", "none")
+BIASES: Final = ("all", "hidden")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The shape of a network. The defaults are the paper's, which has 102,464 parameters for addition."""
+    """The shape of a network. The defaults are the paper's, which has 102,464 parameters for addition.
+
+    What follows `dropout` makes a network smaller by tying parts of the paper's to each other, or leaving them out.
+    """
 
     vocabulary: int
     input_length: int
@@ -31,6 +39,13 @@ class ModelConfig:
     layers: int = 2
     hidden: int = 256
     dropout: float = 0.2
+    tied: bool = False  # the map to the vocabulary is the token embedding
+    norms: str = "all"  # which LayerNorms there are; the feed-forward one alone has no scale and shift
+    biases: str = "all"  # of linear maps; or that of the feed-forward network's hidden units alone
+    query_width: int = 0  # of each head's queries and keys; 0: as wide as its values
+    shared_keys: bool = False  # keys are queries
+    out: bool = True  # whether attention maps its heads' values to the width again, or just adds them
+    positions: str = ""  # for each position that is read the row of its embedding, `.` for none; empty: a row each
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
@@ -41,6 +56,29 @@ class ModelConfig:
             raise AlgaError(f"model setting dropout must be at least 0 and below 1, got {self.dropout!r}")
         if self.width % self.heads:
             raise AlgaError(f"model width {self.width} cannot be shared among {self.heads} heads")
+        for name, choices in {"norms": NORMS, "biases": BIASES}.items():
+            if getattr(self, name) not in choices:
+                raise AlgaError(f"model setting {name} must be one of {choices}, got {getattr(self, name)!r}")
+        for name in ("tied", "shared_keys", "out"):
+            if type(getattr(self, name)) is not bool:
+                raise AlgaError(f"model setting {name} must be true or false, got {getattr(self, name)!r}")
+        if type(self.query_width) is not int or not 0 <= self.query_width <= self.width // self.heads:
+            most = self.width // self.heads
+            raise AlgaError(f"model setting query_width must lie in 0 to {most}, got {self.query_width!r}")
+        read = self.input_length + self.output_length  # the last output token is written and not read
+        if self.positions != "" and not (
+            isinstance(self.positions, str)
+            and re.fullmatch(f"[.0-9]{{{read}}}", self.positions)
+            and self.positions.strip(".")
+        ):
+            raise AlgaError(f"model setting positions must be {read} digits or points, got {self.positions!r}")
+
+    def settings(self) -> dict[str, Any]:
+        """Return what tells it from others: what every network has, and the options that it uses."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        names = list(defaults)
+        options = names[names.index("dropout") + 1 :]
+        return {name: value for name, value in vars(self).items() if name not in options or value != defaults[name]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +100,7 @@ class Config:
         content = {
             "task": self.task.name,
             "vocabulary": self.tokens.vocabulary,
-            "model": dataclasses.asdict(self.model),
+            "model": self.model.settings(),
             **({"source": self.task.source} if self.task.source else {}),
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -91,7 +129,7 @@ def save(folder: Path, config: Config) -> None:
         "task": config.task.name,
         **({"source": config.task.source} if config.task.source else {}),
         "vocabulary": config.tokens.vocabulary,
-        "model": dataclasses.asdict(config.model),
+        "model": config.model.settings(),
         "training": config.training,
     }
     files.write(folder / "config.json", (json.dumps(content, indent=2) + "\n").encode())

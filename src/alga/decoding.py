@@ -20,6 +20,7 @@ from alga.compiled import Compiled
 from alga.errors import AlgaError
 from alga.model import Cache, Transformer
 from alga.tokens import STOP_ID, Tokens
+from alga.unfolding import unfolded
 
 CHUNK: Final = 4096  # prompts in one network call: bounds memory whatever the batch
 FEW: Final = 64  # prompts that are faster one by one in compiled code than together in torch
@@ -62,8 +63,8 @@ class Decoder:
     @torch.inference_mode()
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
         """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
-        if self.model.head.weight.dtype != torch.float32:
-            raise AlgaError(f"expected a network in float32, got {self.model.head.weight.dtype}")
+        if self.model.vocabulary_weight.dtype != torch.float32:
+            raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
         fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
         if len(fitting) <= FEW and self.model.mask.device.type == "cpu":
             steps = self._decode_one_by_one(fitting)
@@ -82,9 +83,10 @@ class Decoder:
     def _decode_one_by_one(self, prompts: Sequence[str]) -> list[Decoded]:
         packed = self._packed
         if packed is None or [tensor._version for tensor in packed[1]] != packed[0]:
-            weights = self.model.state_dict(keep_vars=True)
-            compiled = Compiled({name: tensor.detach().numpy() for name, tensor in weights.items()}, self.model.config)
-            packed = self._packed = [tensor._version for tensor in weights.values()], [*weights.values()], compiled
+            weights: list[Tensor] = [*self.model.parameters()]
+            arrays = {name: tensor.numpy() for name, tensor in unfolded(self.model).items()}
+            compiled = Compiled(arrays, self.model.config)
+            packed = self._packed = [tensor._version for tensor in weights], weights, compiled
         steps = []
         for prompt in prompts:
             ids, margin = packed[2].decode(self.tokens.packed([prompt]))

@@ -14,6 +14,7 @@ Shapes: B batch, L positions, Q positions computed, D width, H heads, E width of
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,8 @@ from torch.nn import functional as F
 
 from alga.config import ModelConfig
 from alga.tokens import PAD_ID
+
+NO_ROW: Final = -1  # of a position without an embedding
 
 Cache = list[tuple[Tensor, Tensor]]  # keys and values of the positions read so far, per layer
 
@@ -31,21 +34,29 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads, self.dropout = config.heads, config.dropout
-        self.project_in = nn.Linear(config.width, 3 * config.width)
-        self.project_out = nn.Linear(config.width, config.width)
+        self.query_width = config.query_width or config.width // config.heads
+        self.shared_keys = config.shared_keys
+        queries, bias = config.heads * self.query_width, config.biases == "all"
+        self.project_in = nn.Linear(config.width, queries * (1 if config.shared_keys else 2) + config.width, bias)
+        self.project_out = nn.Linear(config.width, config.width, bias) if config.out else nn.Identity()
         nn.init.xavier_uniform_(self.project_in.weight)
-        nn.init.zeros_(self.project_in.bias)
-        nn.init.zeros_(self.project_out.bias)
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
 
     def forward(
         self, x_BLD: Tensor, mask_QL: Tensor | None, skip: int, past: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """Attend from the positions after the first `skip`; return the result, the weights, keys and values."""
         B, L, D = x_BLD.shape
-        q, k, v = self.project_in(x_BLD).view(B, L, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
+        queries = self.heads * self.query_width
+        mapped = self.project_in(x_BLD)
+        q = mapped[..., :queries].view(B, L, self.heads, -1).transpose(1, 2)
+        k = q if self.shared_keys else mapped[..., queries:-D].view(B, L, self.heads, -1).transpose(1, 2)
+        v = mapped[..., -D:].view(B, L, self.heads, -1).transpose(1, 2)
         if past is not None:
             k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
-        scores_BHQL = (q[:, :, skip:] / math.sqrt(D // self.heads)) @ k.transpose(2, 3)
+        scores_BHQL = (q[:, :, skip:] / math.sqrt(self.query_width)) @ k.transpose(2, 3)
         if mask_QL is not None:
             scores_BHQL = scores_BHQL + mask_QL[skip:]
         weights_BHQL = scores_BHQL.softmax(dim=-1)
@@ -58,13 +69,17 @@ class Layer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(config.width)
+        whole = config.norms == "all"
+        plain = (
+            nn.LayerNorm(config.width, elementwise_affine=False) if config.norms == "feed-forward" else nn.Identity()
+        )
+        self.attention_norm = nn.LayerNorm(config.width) if whole else nn.Identity()
         self.attention = Attention(config)
-        self.feed_forward_norm = nn.LayerNorm(config.width)
+        self.feed_forward_norm = nn.LayerNorm(config.width) if whole else plain
         self.feed_forward = nn.Sequential(
             nn.Linear(config.width, config.hidden),
             nn.GELU(),
-            nn.Linear(config.hidden, config.width),
+            nn.Linear(config.hidden, config.width, config.biases == "all"),
             nn.Dropout(config.dropout),
         )
 
@@ -84,12 +99,16 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         positions = config.input_length + 1 + config.output_length
-        self.token_embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD_ID)
-        self.position_embedding = nn.Embedding(positions, config.width)
+        rows = [NO_ROW if row == "." else int(row) for row in config.positions] or list(range(positions))
+        self.token_embedding = nn.Embedding(config.vocabulary, config.width, None if config.tied else PAD_ID)
+        self.position_embedding = nn.Embedding(1 + max(rows), config.width)
+        self.rows: Tensor
+        self.register_buffer("rows", torch.tensor(rows), persistent=False)
         self.embedding_dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.final_norm = nn.LayerNorm(config.width)
-        self.head = nn.Linear(config.width, config.vocabulary, bias=False)
+        self.final_norm = nn.LayerNorm(config.width) if config.norms == "all" else nn.Identity()
+        if not config.tied:
+            self.head = nn.Linear(config.width, config.vocabulary, bias=False)
         prefix = config.input_length + 1
         hidden_LL = torch.ones(positions, positions, dtype=torch.bool).triu(1)
         hidden_LL[:, :prefix] = False
@@ -109,7 +128,7 @@ class Transformer(nn.Module):
         """
         past = cache[0][0].shape[2] if cache else 0
         end = past + ids_BL.shape[1]
-        x_BLD = self.token_embedding(ids_BL) + self.position_embedding.weight[past:end]
+        x_BLD = self.token_embedding(ids_BL) + self.positions(past, end)
         x_BLD = self.embedding_dropout(x_BLD)
         mask_QL = self.mask[past:end, :end] if end > self.config.input_length + 1 else None
         unread = max(0, self.config.input_length - past)  # prompt positions: nothing is read from their last layer
@@ -124,5 +143,16 @@ class Transformer(nn.Module):
             cache[:] = kept
         if attention is not None:
             x_BLD = x_BLD[:, unread:]
-        logits: Tensor = self.head(self.final_norm(x_BLD))
-        return logits
+        return F.linear(self.final_norm(x_BLD), self.vocabulary_weight)
+
+    @property
+    def vocabulary_weight(self) -> Tensor:
+        """The map from the last layer to the logits."""
+        return self.token_embedding.weight if self.config.tied else self.head.weight
+
+    def positions(self, start: int, end: int) -> Tensor:
+        """Return the embeddings of positions: a row each, or shared rows and none."""
+        if not self.config.positions:
+            return self.position_embedding.weight[start:end]
+        rows_L = self.rows[start:end]
+        return self.position_embedding.weight[rows_L.clamp_min(0)] * (rows_L != NO_ROW).unsqueeze(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from alga import tasks
@@ -29,6 +29,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "beta2": (0.0, 0.9999999),
     "second_type_share": (0.0, 1.0),
     "shown": (0.0, 1.0),
+    "clip": (0.0, 1000.0),
     "margin": (0.0, 1000.0),
 }
 
@@ -64,6 +65,8 @@ class Recipe:
     layers: int = 2
     hidden: int = 256
     dropout: float = 0.0
+    clip: float = 0.0  # gradients longer than this are shortened to it; 0: none are
+    options: dict[str, Any] = field(default_factory=dict)  # more of ModelConfig
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
@@ -74,6 +77,10 @@ class Recipe:
                 raise AlgaError(f"recipe setting {name} must be {kind} from {least:,} to {most:,}, got {value!r}")
         if self.contexts not in CONTEXTS:
             raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
+        known = [each.name for each in dataclasses.fields(ModelConfig)]
+        for name in self.options:
+            if name not in known or hasattr(self, name):
+                raise AlgaError(f"recipe setting options holds {name!r}, which is no further option of a network")
 
     def network(self) -> ModelConfig:
         """Return the shape of the network that it trains."""
@@ -87,6 +94,7 @@ class Recipe:
             layers=self.layers,
             hidden=self.hidden,
             dropout=self.dropout,
+            **self.options,
         )
 
     def rate(self, step: int) -> float:

@@ -123,7 +123,7 @@ class Run:
             decoder,
             sha256=self.sha256,
             parameters=self.model.parameter_count,
-            dtype=str(self.model.head.weight.dtype).removeprefix("torch."),
+            dtype=str(self.model.vocabulary_weight.dtype).removeprefix("torch."),
             batch_sizes=(1, min(CHUNK, len(self.config.task.domain))),
             machine=decoder.machine,
             watch=watch,

@@ -174,6 +174,8 @@ class Training:
         loss = loss_of(self.model, self._sampler.draw(self.recipe.batch_size, self._sampling))
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if self.recipe.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         self._optimizer.step()
         return loss.item()
 

@@ -29,7 +29,7 @@ def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
 
     `to_the_end` goes on after the certificate; `wrong_at` names the steps at which wrong prompts are listed.
     """
-    unused = {field.name: field.default for field in dataclasses.fields(recipe)}
+    unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
     used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
     return {"recipe": used, "seed": seed, **more}
 
