@@ -10,6 +10,7 @@ import nbclient
 import nbformat
 import pytest
 
+from alga.studies import lab
 from alga.studies.page import page
 from tests.conftest import Result
 
@@ -54,3 +55,16 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
     assert "certified for addition of any length" in printed
     assert "Final answer: 18843" in printed
+
+
+def test_the_cut_lab_runs_every_study_and_tells_it(alga: Callable[..., Result], tmp_path: Path) -> None:
+    done = alga("lab", "--quick", "--out", tmp_path, "--results", tmp_path)
+    assert done.code == 0, done.err
+    told = alga("report", "--results", tmp_path, "--page", tmp_path / "lab.md")
+    assert told.code == 0, told.err
+    written = (tmp_path / "lab.md").read_text()
+    assert written.count("From a quick run") == len(lab.STUDIES)
+    assert len(list((tmp_path / "figures").glob("lab-*.png"))) == len(lab.STUDIES)
+    lines = {path.name: path.read_text() for path in tmp_path.glob("*.jsonl")}
+    assert alga("lab", "--quick", "--out", tmp_path, "--results", tmp_path).code == 0
+    assert {path.name: path.read_text() for path in tmp_path.glob("*.jsonl")} == lines  # nothing was run twice

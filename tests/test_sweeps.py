@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from alga import files, intervals, recipes, sweeps, trials
 from alga.errors import AlgaError
+from tests.conftest import Result
 
 ATTEMPTS = 1 + sweeps.LOST_ALONE  # in company once
 
@@ -172,3 +173,37 @@ def test_the_medians_interval_covers_as_often_as_it_says() -> None:
             _, low, high = intervals.median([rng.expovariate(1.0) for _ in range(size)])
             held += low <= 0.6931 <= high
         assert held > 1870, size
+
+
+def test_the_command_tells_what_came_out_and_goes_on(tmp_path: Path, alga: Callable[..., Result]) -> None:
+    path, out = tmp_path / "plan.toml", tmp_path / "out.jsonl"
+    path.write_text(PLAN.replace("[3, 5]", "1").replace("[16, 32]", "[16]").replace("[[runs]]\nwidth = 16", ""))
+    first = alga("sweep", path, "--out", out)
+    assert first.code == 0, first.err
+    assert "all: 1 of 1 certified; median" in first.out
+    assert first.out.endswith(f"{out}: 1 of 1 certified\n")
+    again = json.loads(alga("sweep", path, "--out", out, "--json").out)
+    assert (again["runs"], again["certified"], again["failed"]) == (1, 1, 0)
+    (row,) = map(json.loads, out.read_text().splitlines())
+    assert again["groups"][0]["median_steps"] == row["result"]["certified_at"]
+    assert row["settings"]["recipe"]["task"] == "comparison-base-2"
+    assert len(row["result"]["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sweep", "{}/none.toml"], "is no plan in TOML"),
+        (["sweep", "{}/plan.toml", "--out", "{}"], "expected a file to write to, got the folder"),
+        (["sweep", "{}/plan.toml", "--out", "{}/no/where.jsonl"], "is not a folder"),
+        (["lab", "--out", "{}/plan.toml"], "expected a folder to write to, got the file"),
+        (["report", "--results", "{}"], "holds no study's results"),
+        (["report", "--page", "{}/no/lab.md"], "is not a folder"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, alga: Callable[..., Result], arguments: list[str], message: str) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    result = alga(*(argument.format(tmp_path) for argument in arguments))
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1

@@ -15,10 +15,19 @@ from alga.studies.information import Information
 from alga.studies.learning import Learning
 from alga.studies.rounding import Rounding
 from alga.studies.share import Share
+from alga.studies.size import Size
 from alga.studies.study import Record, Study
 from alga.studies.unseen import Unseen
 
-STUDIES: Final[tuple[Study, ...]] = (Learning(), Share(), Information(), Generations(), Unseen(), Rounding())
+STUDIES: Final[tuple[Study, ...]] = (
+    Learning(),
+    Share(),
+    Information(),
+    Generations(),
+    Size(),
+    Unseen(),
+    Rounding(),
+)
 
 
 def find(names: Sequence[str]) -> list[Study]:

@@ -1,0 +1,136 @@
+"""How small a certified adder can be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from alga import plots, recipes, trials
+from alga.intervals import median, share
+from alga.studies.study import Findings, Record, Study, gathered
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from alga.recipes import Recipe
+    from alga.sweeps import Settings
+
+TASK: Final = "addition-padded"
+
+
+class Size(Study):
+    """Networks from the paper's size down, each with ten seeds."""
+
+    name = "size"
+    title = "How small"
+    question = "The paper's network has 102,464 parameters. How few are enough for a certified adder?"
+    method = (
+        f"On `{TASK}`, from the paper's shape down: fewer layers, less width, then parts tied or left out (options of "
+        "`ModelConfig`; every unique trained number is counted). The large ones by `fast` or `small`, those of width "
+        "2 and 3 by `smallest`. *Certified* is a network that was right on every prompt at some check, of which there "
+        "is one every 500 iterations at most; training ends there."
+    )
+
+    def plan(self, quick: bool) -> list[Settings]:
+        ladder = _ladder()
+        if quick:
+            ladder = {name: dataclasses.replace(ladder[name], steps=1000) for name in list(ladder)[1:3]}
+        return [
+            trials.settings(recipe, seed, shape=shape)
+            for shape, recipe in ladder.items()
+            for seed in range(2 if quick else 10)
+        ]
+
+    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
+        kept = ("parameters", "certified_at", "seconds", "wrong", "least_margin", "steps")
+        fewest = min(point[1] for point in result["curve"])
+        kinds = {"shape": settings["shape"], "seed": settings["seed"]}
+        return {**kinds, **{key: result[key] for key in kept}, "fewest_wrong": fewest}
+
+    def findings(self, records: Sequence[Record]) -> Findings:
+        table = [["network", "parameters", "certified", "iterations", "fewest wrong", "largest margin"]]
+        smallest = None
+        for name, members in gathered(records, "shape").items():
+            right = [record for record in members if record["certified_at"] is not None]
+            if right and (smallest is None or right[0]["parameters"] < smallest["parameters"]):
+                smallest = right[0]
+            table.append(
+                [
+                    name,
+                    f"{members[0]['parameters']:,}",
+                    f"{len(right)} of {len(members)}",
+                    f"{median([record['certified_at'] for record in members]):,.0f}",
+                    f"{median([record['fewest_wrong'] for record in members]):,.0f}",
+                    f"{max(record['least_margin'] for record in right):.2f}" if right else "-",
+                ]
+            )
+        if smallest is None:
+            return Findings("No network of this ladder was certified.", "Every shape.", [table])
+        rate = [record for record in records if record["shape"] == smallest["shape"]]
+        count = sum(record["certified_at"] is not None for record in rate)
+        answer = (
+            f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {count} of {len(rate)} seeds are "
+            f"certified, with a least margin of up to {table[-1][-1] if table[-1][0] == smallest['shape'] else 'more'}."
+        )
+        least = [members for members in gathered(records, "shape").values() if _certified(members) < len(members)]
+        first = max((members[0]["parameters"] for members in least), default=0)
+        answer += f" Down to more than {first:,} parameters every seed is certified; below, it depends on the seed."
+        failures = [
+            f"{members[0]['parameters']} parameters ({name})"
+            for name, members in gathered(records, "shape").items()
+            if not _certified(members)
+        ]
+        failed = (
+            f"No seed was certified with {', '.join(failures)}." if failures else "Every shape had a certified seed."
+        )
+        return Findings(answer, failed, [table])
+
+    def figure(self, records: Sequence[Record]) -> Figure:
+        groups = gathered(records, "shape").values()
+        certified = [(members[0]["parameters"], share(_certified(members), len(members))) for members in groups]
+        wrong = [
+            (members[0]["parameters"], median([record["fewest_wrong"] for record in members])) for members in groups
+        ]
+        panels = [
+            plots.Panel("parameters", "share of seeds certified", [plots.Series("", certified)], xscale="log"),
+            plots.Panel(
+                "parameters",
+                "fewest prompts wrong (of 2,100)",
+                [plots.Series("", wrong)],
+                xscale="log",
+                yscale="symlog",
+            ),
+        ]
+        return plots.study(panels, "How small: shares and medians over seeds, 95 % intervals")
+
+
+def _certified(records: Sequence[Record]) -> int:
+    return sum(record["certified_at"] is not None for record in records)
+
+
+def _ladder() -> dict[str, Recipe]:
+    """Return the shapes from large to small, each with its recipe."""
+    fast = dataclasses.replace(recipes.fast(), task=TASK, margin=0.0)
+    small = dataclasses.replace(recipes.small(), task=TASK, margin=0.0, steps=8_000, decay_steps=6_000, final_rate=1e-3)
+    tiny = dataclasses.replace(recipes.smallest(), task=TASK, margin=0.0)
+    tied = {"tied": True, "biases": "hidden", "query_width": 1, "out": False}
+    narrow = {**tied, "norms": "none"}
+    return {
+        "the paper's": fast,
+        "half the width": dataclasses.replace(fast, width=32, hidden=128),
+        "one layer, width 16": dataclasses.replace(small, width=16, hidden=32),
+        "one layer, width 8": dataclasses.replace(small, width=8, heads=1, hidden=16),
+        "one layer, width 4": dataclasses.replace(small, width=4, heads=1, hidden=16),
+        "width 3, tied": _with(tiny, 3, 6, {**tied, "norms": "feed-forward", "query_width": 0}),
+        "width 3, tied, shared positions": _with(
+            tiny, 3, 4, {**tied, "norms": "feed-forward", "shared_keys": True, "positions": "..012234"}
+        ),
+        "width 2, tied, 5 hidden": _with(tiny, 2, 5, {**narrow, "positions": "..011123"}),
+        "width 2, tied, 4 hidden": _with(tiny, 2, 4, {**narrow, "positions": "..011123"}),
+        "width 2, tied, 3 hidden": _with(tiny, 2, 3, {**narrow, "positions": "..011123"}),
+    }
+
+
+def _with(recipe: Recipe, width: int, hidden: int, options: dict[str, Any]) -> Recipe:
+    return dataclasses.replace(recipe, width=width, heads=1, layers=1, hidden=hidden, options=options)
