@@ -128,6 +128,8 @@ class Training:
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified()
                 yield progress
+                if self._hopeless(progress):
+                    break
             if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
                 self._save_checkpoint()
                 saved = time.monotonic()
@@ -136,6 +138,10 @@ class Training:
         if self.certificate is None:
             self._save_checkpoint()
             self._save(self.as_run())
+
+    def _hopeless(self, progress: Progress) -> bool:
+        patience, half = self.recipe.patience, len(self.config.task.domain) / 2
+        return 0 < patience <= progress.step and progress.wrong > half
 
     def wrong_prompts(self) -> list[str]:
         """Return the prompts that the network answers wrongly now."""
