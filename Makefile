@@ -65,10 +65,10 @@ bench: .venv/.installed-bench
 
 # Can be stopped and goes on: what is trained is left alone. Each training ends with a certificate.
 train-all: .venv/.installed
-	set -e; for task in $$($(BIN)/alga tasks --names); do run=runs/shipped/$$task; \
+	set -e; for model in $$($(BIN)/alga tasks --names); do run=runs/shipped/$$model; \
 		if test -e $$run/certificate.json; then continue; \
 		elif test -e $$run/config.json; then $(BIN)/alga train --resume $$run; \
-		else $(BIN)/alga train --recipe release --task $$task --out $$run; fi; done
+		else $(BIN)/alga train --like $$model --out $$run; fi; done
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }

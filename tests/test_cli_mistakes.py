@@ -38,6 +38,8 @@ MISTAKES = {
     "too large a seed": (["train", "--seed", "9" * 30], "seed must lie in 0 to"),
     "resuming nothing": (["train", "--resume", "nowhere"], "no model 'nowhere'"),
     "resuming no run": (["train", "--resume", "."], "is not a run: it has no config.json"),
+    "like with a seed": (["train", "--like", "parity", "--seed", "1"], "--like takes everything from that network"),
+    "like an unknown one": (["train", "--like", "nobody"], "no model 'nobody'"),
     "resuming with a seed": (["train", "--resume", "x", "--seed", "1"], "--resume takes everything from the run"),
     "no recipe": (["train", "--recipe", ""], "unknown recipe ''"),
     "certify into no folder": (["certify", "--out", "nowhere/x"], "nowhere is not a folder"),

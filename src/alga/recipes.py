@@ -84,6 +84,11 @@ class Recipe:
             if name not in known or hasattr(self, name):
                 raise AlgaError(f"recipe setting options holds {name!r}, which is no further option of a network")
 
+    @property
+    def run_name(self) -> str:
+        """What a run by it is called, its seed apart."""
+        return f"{tasks.find(self.task).name}-{self.name}"
+
     def network(self) -> ModelConfig:
         """Return the shape of the network that it trains."""
         tokens = Tokens.of(tasks.find(self.task))

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from alga.cli.screen import AsJson, as_json, known_task, progress
 from alga.errors import AlgaError
+
+if TYPE_CHECKING:
+    from alga.recipes import Recipe
 
 
 def train(
@@ -21,12 +24,15 @@ def train(
         str | None,
         typer.Option(help="What to learn: a task's name, or your own as FILE.py:CLASS.", show_default="addition"),
     ] = None,
-    recipe: Annotated[str | None, typer.Option(help="fast, small, release or paper.", show_default="fast")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="fast, small, smallest, release or paper.", show_default="fast")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Decides weights and batches.", show_default="0")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The run folder to make.", show_default="runs/TASK-RECIPE-SEED")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
+    like: Annotated[str | None, typer.Option(help="Train as this network was: recipe, seed and threads.")] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads.", show_default="2")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="auto")] = None,
     steps: Annotated[int | None, typer.Option(help="Give up after this many steps.")] = None,
@@ -36,36 +42,29 @@ def train(
 
     Example: alga train --recipe fast --seed 1 --out runs/mine
 
+    Example: alga train --like smallest --out runs/smallest
+
     Example: alga train --task mine.py:Collatz --out runs/collatz
     """
     own = task is not None and ".py:" in task
     if own:
         known_task(task)
+    given = {"task": None if own else task, "recipe": recipe, "seed": seed, "threads": threads}
+    if like is not None:
+        _refuse("--like takes everything from that network", {**given, "resume": resume})
     if resume is not None:
-        given = {
-            "task": None if own else task,
-            "recipe": recipe,
-            "seed": seed,
-            "out": out,
-            "threads": threads,
-            "device": device,
-        }
-        if clash := [f"--{name}" for name, value in given.items() if value is not None]:
-            raise AlgaError(f"--resume takes everything from the run itself, got {', '.join(clash)} too")
-    from alga import recipes, tasks
-    from alga.training import THREADS, Training
+        _refuse("--resume takes everything from the run itself", {**given, "out": out, "device": device})
+    from alga.training import Training
 
     if resume is not None:
         training = Training.resume(resume, steps=steps)
     else:
-        chosen = recipes.find("fast" if recipe is None else recipe, task)
-        chosen = dataclasses.replace(chosen, steps=chosen.steps if steps is None else steps)
-        seed = 0 if seed is None else seed
+        chosen, seed, threads = _like(like) if like is not None else _chosen(recipe, task, seed, threads)
         training = Training.start(
-            Path("runs") / f"{tasks.find(chosen.task).name}-{chosen.name}-{seed}" if out is None else out,
-            chosen,
+            Path("runs") / f"{chosen.run_name}-{seed}" if out is None else out,
+            chosen if steps is None else dataclasses.replace(chosen, steps=steps),
             seed=seed,
-            threads=THREADS if threads is None else threads,
+            threads=threads,
             device="auto" if device is None else device,
         )
     latest = None
@@ -103,6 +102,30 @@ def train(
             more = f"alga train --resume {training.folder} --steps N"
             typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}; more steps: {more}")
     raise typer.Exit(0 if certificate else 1)
+
+
+def _chosen(recipe: str | None, task: str | None, seed: int | None, threads: int | None) -> tuple[Recipe, int, int]:
+    from alga import recipes
+    from alga.training import THREADS
+
+    found = recipes.find("fast" if recipe is None else recipe, task)
+    return found, 0 if seed is None else seed, THREADS if threads is None else threads
+
+
+def _like(model: str) -> tuple[Recipe, int, int]:
+    """Return how a network was trained."""
+    from alga import config, runs
+    from alga.recipes import Recipe
+
+    trained = config.load(runs.locate(model)).training
+    if not trained:
+        raise AlgaError(f"{model} was not trained here: its recipe is not known")
+    return Recipe(**trained["recipe"]), trained["seed"], trained["threads"]
+
+
+def _refuse(why: str, given: dict[str, object]) -> None:
+    if clash := [f"--{name}" for name, value in given.items() if value is not None]:
+        raise AlgaError(f"{why}, got {', '.join(clash)} too")
 
 
 @contextmanager
