@@ -18,6 +18,7 @@ from alga.cli import (
     arithmetic,
     bench,
     certify,
+    compare,
     demo,
     evaluate,
     export,
@@ -53,6 +54,7 @@ app.command("import")(import_.import_)
 app.command()(reproduce.reproduce)
 app.command()(lab.lab)
 app.command()(lab.report)
+app.command()(compare.compare)
 app.command()(demo.demo)
 
 

@@ -1,4 +1,4 @@
-"""A person's own task: a class in a Python file, named as `mine.py:Collatz`.
+"""A person's own task or method: a class in a Python file, named as `mine.py:Collatz`.
 
 The file is run, so it is only ever read when someone names it; a run folder never brings code along. What it held is
 remembered by its hash, which goes into the weights: a network is not used with a task that has changed since.
@@ -8,21 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
+from typing import TypeVar
 
 from alga.errors import AlgaError
 from alga.tasks.checks import check
 from alga.tasks.contract import Task
 
-NAME = re.compile(r"(?P<file>.+\.py):(?P<task>[A-Za-z_][A-Za-z_0-9]*)")
+NAME = re.compile(r"(?P<file>.+\.py):(?P<kind>[A-Za-z_][A-Za-z_0-9]*)")
+
+Base = TypeVar("Base")
 
 
 def load(name: str) -> Task:
     """Return the checked task of a name like `mine.py:Collatz`."""
+    kind, source = read(name, Task)
+    with _blaming(name, Task):
+        task = kind()
+        task.source = source
+        _ = task.name, task.summary, task.symbols, task.sign
+        check(task)
+    return task
+
+
+def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
+    """Return the class of a name like `mine.py:Collatz`, which must be one of `base`, and the hash of its file."""
     found = NAME.fullmatch(name)
     if found is None:
-        raise AlgaError(f"expected a task as FILE.py:CLASS, got {name!r}")
+        raise AlgaError(f"expected a {base.__name__.lower()} as FILE.py:CLASS, got {name!r}")
     path = Path(found["file"])
     try:
         source = path.read_bytes()
@@ -32,17 +48,22 @@ def load(name: str) -> Task:
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
-    try:
+    with _blaming(name, base):
         spec.loader.exec_module(module)
-        kind = getattr(module, found["task"], None)
-        if not isinstance(kind, type) or not issubclass(kind, Task):
-            raise AlgaError(f"{path} has no class {found['task']} that is a Task")
-        task = kind()
-        task.source = hashlib.sha256(source).hexdigest()
-        _ = task.name, task.summary, task.symbols, task.sign
-        check(task)
+    kind = getattr(module, found["kind"], None)
+    if not isinstance(kind, type) or not issubclass(kind, base):
+        raise AlgaError(f"{path} has no class {found['kind']} that is a {base.__name__}")
+    return kind, hashlib.sha256(source).hexdigest()
+
+
+@contextmanager
+def _blaming(name: str, base: type) -> Iterator[None]:
+    """Tell what a person's own code raises, whatever it is, as a mistake in their file."""
+    try:
+        yield
     except AlgaError:
         raise
-    except Exception as problem:  # whatever a person's own code may raise
-        raise AlgaError(f"{path}: {found['task']} is no task yet ({type(problem).__name__}: {problem})") from None
-    return task
+    except Exception as problem:
+        path, _, kind = name.rpartition(":")
+        reason = f"{type(problem).__name__}: {problem}"
+        raise AlgaError(f"{path}: {kind} is no {base.__name__.lower()} yet ({reason})") from None

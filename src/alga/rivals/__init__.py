@@ -1,0 +1,43 @@
+"""Other published methods behind one small contract, each written from its paper's description.
+
+A method is one file with one class (docs/rivals.md); `mine.py:Method` names one of a person's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alga.errors import AlgaError
+from alga.tasks import own
+
+if TYPE_CHECKING:
+    from alga.rivals.contract import Rival
+
+METHODS = {
+    "plain": "plain:Plain",
+    "markers": "markers:Markers",
+    "scratchpad": "scratchpad:Scratchpad",
+    "reversed": "lee:Reversed",
+    "simplified": "lee:Simplified",
+    "detailed": "lee:Detailed",
+    "abacus": "abacus:Abacus",
+    "coupling": "coupling:Coupling",
+    "concatenated": "columns:Concatenated",
+    "first-type": "columns:FirstType",
+    "alga": "columns:Alga",
+}
+
+
+def find(name: str) -> type[Rival]:
+    """Return the method of that name, or the class that `mine.py:Method` names."""
+    from importlib import import_module
+
+    from alga.rivals.contract import Rival
+
+    if own.NAME.fullmatch(name):
+        return own.read(name, Rival)[0]
+    if name not in METHODS:
+        raise AlgaError(f"unknown method {name!r}; there are {', '.join(METHODS)}; your own as FILE.py:CLASS")
+    module, _, kind = METHODS[name].partition(":")
+    found: type[Rival] = getattr(import_module(f"alga.rivals.{module}"), kind)
+    return found

@@ -1,0 +1,49 @@
+"""Cho et al. 2024: position coupling. Digits of the same significance share one position."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from alga.rivals.language import END, Language, Tokens
+from alga.rivals.plain import added
+from alga.tasks.numbers import DIGITS, without_zeros
+
+OFFSETS: Final = 100  # positions begin at a random one in training
+
+
+class Coupling(Language):
+    """Numbers are filled up with zeros to one length, the sum is written units first and one digit longer."""
+
+    name: ClassVar = "coupling"
+    title: ClassVar = "position coupling"
+    source: ClassVar = "Cho et al. 2024"
+    given: ClassVar = "which digits belong to one column"
+    published: ClassVar = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
+    vocabulary: ClassVar = (*DIGITS, "+", "=")
+    rows: ClassVar = 256
+
+    def question(self, first: str, second: str) -> Tokens:
+        width = max(len(first), len(second))
+        return [*first.zfill(width), "+", *second.zfill(width), "="]
+
+    def reply(self, first: str, second: str) -> Tokens:
+        return [*added(first, second).zfill(max(len(first), len(second)) + 1)[::-1]]
+
+    def read(self, reply: Tokens) -> str | None:
+        text = "".join(reversed(reply))
+        return without_zeros(text) if text and set(text) <= set(DIGITS) else None
+
+    def places(self, tokens: Tokens) -> list[int]:
+        """Give `+` and `=` the position 1, units 2, tens 3 and so on; the end stands at 0.
+
+        >>> from alga.rivals.contract import Scale
+        >>> Coupling(Scale(), 1e-3, 0).places([*"21+43=460"])
+        [3, 2, 1, 3, 2, 1, 2, 3, 4]
+        """
+        width = tokens.index("+")
+        places = [*range(width + 1, 1, -1), 1] * 2 + list(range(2, len(tokens) - 2 * width))
+        return [0 if token == END else place for token, place in zip(tokens, places, strict=True)]
+
+    def moved(self, places: list[int]) -> list[int]:
+        offset = self.rng.randrange(OFFSETS + 1)
+        return [place + offset if place else 0 for place in places]

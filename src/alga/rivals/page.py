@@ -1,0 +1,154 @@
+"""The comparison's records -> its table, its figure, and its page. Needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from alga import plots
+from alga.intervals import Interval, share
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Record = dict[str, Any]
+
+
+def page(content: dict[str, Any], figure: str, chains: str) -> str:
+    """Return the page as Markdown; every figure in it comes from the records."""
+    scale, records = content["scale"], content["records"]
+    digits = scale["digits"]
+    lines = [
+        "# Methods side by side",
+        "",
+        "Written by `alga compare` from what it ran, not by hand; [rivals.md](rivals.md) tells how to add a method.",
+        f"Setting `{content['setting']}`: every method learns from sums of two numbers of up to {digits} digits, both",
+        f"of one length, with {scale['layers']} layers of width {scale['width']} ({scale['heads']} heads,",
+        f"{scale['hidden']} hidden units) and at most {scale['tokens']:,} tokens through the network, padding",
+        "included; then it adds numbers of other lengths. Exact match, *sampled*. The learning rate of each was",
+        "searched among the same number of values at a quarter of the compute. Means over seeds; ties are ties.",
+        "",
+        "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, and its",
+        "own last output with them. It never sees a whole number, so no length is out of its distribution. The two",
+        "variants that the paper rejects share that loop; the others must find the columns themselves, or their",
+        "format tells.",
+        "",
+        f"![Accuracy against length]({figure})",
+        "",
+        *table(records, digits),
+        "",
+        "Seconds are of one thread while another run used the other core. `-`: not tried, because nothing was right at",
+        "the three lengths before.",
+        "",
+        f"## Order at {digits + 1} to {2 * digits} digits",
+        "",
+        *_order(records, digits),
+        "",
+        f"## Within the training lengths ({digits} digits)",
+        "",
+        *_inside(records, digits),
+        "",
+        "## By the longest carry",
+        "",
+        f"![Accuracy against the longest carry chain]({chains})",
+        "",
+        "## Learning rates tried",
+        "",
+        "| method | rate: right of the validation sums |",
+        "| --- | --- |",
+        *(f"| {record['title']} | {_searched(record)} |" for record in records),
+        "",
+        "## What each wrote, one digit beyond its training",
+        "",
+        *(f"- {record['title']}: `{_example(record)}`" for record in records),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def table(records: Sequence[Record], digits: int) -> list[str]:
+    """Return the table of methods as lines of Markdown."""
+    lengths = [int(length) for length in records[0]["runs"][0]["lengths"]]
+    shown = [length for length in (digits, digits + 1, 2 * digits, 4 * digits, 20 * digits) if length in lengths]
+    heads = ["method", "source", *(f"{length} digits" for length in shown), "parameters", "examples", "seconds", "rate"]
+    lines = [f"| {' | '.join([*heads, 'its authors report', 'is given'])} |", f"|{' --- |' * (len(heads) + 2)}"]
+    for record in records:
+        runs = record["runs"]
+        row = [record["title"], record["source"], *(_percent(accuracy(record, length)) for length in shown)]
+        row += [f"{mean(run[key] for run in runs):,.0f}" for key in ("parameters", "examples", "seconds")]
+        row += [f"{record['rate']:g}", record["published"], record["given"]]
+        lines.append(f"| {' | '.join(row)} |")
+    return lines
+
+
+def accuracy(record: Record, length: int) -> float | None:
+    """Return the share of right answers at a length over all seeds, None where it was tried by none."""
+    tried = _pooled([run["lengths"][str(length)] for run in record["runs"]])
+    return None if tried is None else tried.value
+
+
+def figure(content: dict[str, Any]) -> Figure:
+    """Draw accuracy against length."""
+    series = []
+    for record in content["records"]:
+        lengths = [int(length) for length in record["runs"][0]["lengths"]]
+        points = [(length, _pooled([run["lengths"][str(length)] for run in record["runs"]])) for length in lengths]
+        series.append(plots.Series(record["title"], [(length, point) for length, point in points if point is not None]))
+    label = f"digits of each number (trained on up to {content['scale']['digits']})"
+    panel = plots.Panel(label, "exact match", series, xscale="log")
+    return plots.study([panel], "Accuracy against length: all seeds together, 95 % intervals")
+
+
+def chains(content: dict[str, Any]) -> Figure:
+    """Draw accuracy against the longest carry chain, within the training lengths and beyond."""
+    panels = []
+    for digits in content["records"][0]["runs"][0]["chains"]:
+        series = []
+        for record in content["records"]:
+            counted = record["runs"][0]["chains"][digits]
+            points = [
+                (int(chain), _pooled([run["chains"][digits][chain] for run in record["runs"]])) for chain in counted
+            ]
+            series.append(
+                plots.Series(record["title"], [(chain, point) for chain, point in points if point is not None])
+            )
+        panels.append(plots.Panel(f"columns of the longest carry, {digits} digits", "exact match", series))
+    return plots.study(panels, "Accuracy against the longest carry: all seeds together, 95 % intervals")
+
+
+def _pooled(pairs: Sequence[list[int] | None]) -> Interval | None:
+    tried = [pair for pair in pairs if pair is not None]
+    return share(sum(pair[0] for pair in tried), sum(pair[1] for pair in tried)) if tried else None
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _order(records: Sequence[Record], digits: int) -> list[str]:
+    """Say how the methods come out just beyond their training, ties as ties."""
+    lengths = [int(n) for n in records[0]["runs"][0]["lengths"] if digits < int(n) <= 2 * digits]
+    scores: dict[float, list[str]] = {}
+    for record in records:
+        values = [accuracy(record, length) or 0.0 for length in lengths]
+        scores.setdefault(round(100 * mean(values), 1) if values else 0.0, []).append(record["title"])
+    ordered = sorted(scores.items(), reverse=True)
+    return [f"{place}. {', '.join(titles)}: {score:.1f} %" for place, (score, titles) in enumerate(ordered, start=1)]
+
+
+def _inside(records: Sequence[Record], digits: int) -> list[str]:
+    """Say which methods learned what they were trained on, and which did not get there."""
+    there = [r["title"] for r in records if (accuracy(r, digits) or 0.0) >= 0.99]
+    short = [f"{r['title']} ({_percent(accuracy(r, digits))})" for r in records if (accuracy(r, digits) or 0.0) < 0.99]
+    lines = [f"At least 99 % at {digits} digits: {', '.join(there) or 'none'}."]
+    return [*lines, f"Did not get there: {', '.join(short)}."] if short else lines
+
+
+def _searched(record: Record) -> str:
+    return ", ".join(f"{tried['rate']:g}: {tried['right']}" for tried in record["search"])
+
+
+def _example(record: Record) -> str:
+    question, written = record["runs"][0]["example"]
+    return f"{question} -> {written[:120]}".replace("\n", " ").replace("|", "/")
