@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report bench bench-training train-all clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -17,6 +17,8 @@ help:
 	@echo "make lab             the paper's open questions, hundreds of trainings (hours; can be stopped), and docs/lab.md"
 	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
 	@echo "make report          docs/lab.md and its figures again from results/lab"
+	@echo "make compare         published methods side by side, and docs/compare.md (an hour or so; can be stopped)"
+	@echo "make compare-quick   the same cut short, into runs/compare-quick (a minute)"
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
@@ -56,6 +58,12 @@ lab-quick: .venv/.installed-lab
 
 report: .venv/.installed
 	$(BIN)/alga report
+
+compare: .venv/.installed-lab
+	$(BIN)/alga compare --results results/compare.json --page docs/compare.md
+
+compare-quick: .venv/.installed-lab
+	$(BIN)/alga compare --setting quick --out runs/compare-quick
 
 bench-training: .venv/.installed
 	$(BIN)/python benchmarks/training.py --out results/training.json

@@ -117,7 +117,7 @@ def test_generation_with_a_cache_writes_what_reading_everything_again_writes() -
 
 def test_a_language_model_learns_what_it_is_shown() -> None:
     """One-digit sums, reversed: a network of this kind learns them in seconds."""
-    rival = rivals.find("reversed")(Scale(digits=1, width=32, hidden=64, tokens=400_000, batch_tokens=256), 1e-2, 0)
+    rival = rivals.find("reversed")(Scale(digits=1, width=32, hidden=64, tokens=200_000, batch_tokens=256), 1e-2, 0)
     rival.train()
     problems = [(str(a), str(b)) for a in range(10) for b in range(10)]
     right = [
@@ -192,3 +192,12 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     assert of_length(Random(0), 3) == of_length(Random(0), 3)
     assert Learned(1, 2, 3).steps == 3
     assert json.dumps(comparison.SETTINGS["small"]().lengths)
+
+
+def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "rivals.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "mine.py").write_text(code)
+    kind = rivals.find(f"{tmp_path}/mine.py:Mine")
+    assert kind(TINY, 1e-3, 0).reply("128", "367") == made("reversed").reply("128", "367")
+    assert alga("compare", "--help").code == 0

@@ -158,8 +158,9 @@ def _by_length(rival: Rival, lengths: Sequence[int], count: int, rng: Random) ->
     barren = 0
     for digits in lengths:
         problems = [of_length(rng, digits) for _ in range(count)]
-        found[str(digits)] = None if barren >= GIVE_UP else _right(rival, problems)
-        barren = 0 if (found[str(digits)] or [1])[0] else barren + 1
+        right = None if barren >= GIVE_UP else _right(rival, problems)
+        barren = 0 if right is not None and right[0] else barren + 1
+        found[str(digits)] = right
     return found
 
 
