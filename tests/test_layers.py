@@ -12,7 +12,7 @@ SOURCE = Path(alga.__file__).parent
 FLOW = (
     "errors", "progress", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled", "decoding",
     "table", "certificate", "sampling",
-    "recipes", "card", "plots", "metrics", "rds", "foreign",
+    "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "cli", "__main__",
 )  # fmt: skip

@@ -6,13 +6,15 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from alga import tasks
 from alga.config import ModelConfig
 from alga.errors import AlgaError
 from alga.sampling import CONTEXTS
 from alga.tokens import Tokens
+
+STARTS: Final = ("torch", "normal")
 
 # What each setting may be; the network's own shape is checked by ModelConfig.
 _RANGES: dict[str, tuple[float, float]] = {
@@ -61,12 +63,13 @@ class Recipe:
     beta1: float = 0.9
     beta2: float = 0.999
     embedding_scale: float = 1.0  # of the embeddings' first values, which are normal with this deviation
+    start: str = "torch"  # how matrices begin: as torch has them, or normal with a deviation of 1/sqrt(inputs)
     width: int = 64
     heads: int = 2
     layers: int = 2
     hidden: int = 256
     dropout: float = 0.0
-    patience: int = 0  # from this step on a network that is wrong on half of its prompts is given up; 0: never
+    patience: int = 0  # a network that up to this step was always wrong on half of its prompts is given up; 0: never
     clip: float = 0.0  # gradients longer than this are shortened to it; 0: none are
     options: dict[str, Any] = field(default_factory=dict)  # more of ModelConfig
 
@@ -79,6 +82,8 @@ class Recipe:
                 raise AlgaError(f"recipe setting {name} must be {kind} from {least:,} to {most:,}, got {value!r}")
         if self.contexts not in CONTEXTS:
             raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
+        if self.start not in STARTS:
+            raise AlgaError(f"recipe setting start must be one of {', '.join(STARTS)}, got {self.start!r}")
         known = [each.name for each in dataclasses.fields(ModelConfig)]
         for name in self.options:
             if name not in known or hasattr(self, name):
@@ -191,6 +196,7 @@ def smallest() -> Recipe:
         final_rate=4e-4,
         beta1=0.9,
         embedding_scale=0.5,
+        start="normal",
         second_type_share=0.65,
         steps=60_000,
         check_every=500,

@@ -26,10 +26,10 @@ from alga.config import Config
 from alga.decoding import Decoder
 from alga.errors import AlgaError
 from alga.metrics import Progress, loss_of
-from alga.model import Transformer
 from alga.recipes import Recipe
 from alga.runs import CHECKPOINT, Run, Weights
 from alga.sampling import Sampler
+from alga.starting import start
 
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
@@ -54,14 +54,12 @@ class Training:
         self.certificate: Certificate | None = None
         self.step, self.seconds = 0, 0.0
         self._losses: list[float] = []  # since the last check
+        self._fewest = len(config.task.domain)  # prompts wrong at any check so far
         self._checks = 0  # lines in metrics.jsonl
         self._sampling = torch.Generator().manual_seed(seed)
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._our_settings():
-            self.model = Transformer(config.model).to(self.device)
-        with torch.no_grad():
-            for embedding in (self.model.token_embedding, self.model.position_embedding):
-                embedding.weight *= self.recipe.embedding_scale
+            self.model = start(config.model, self.recipe).to(self.device)
         self._optimizer = torch.optim.AdamW(
             self.model.parameters(),
             lr=self.recipe.learning_rate,
@@ -127,8 +125,9 @@ class Training:
                 self._note(progress)
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified()
+                self._fewest = min(self._fewest, progress.wrong)
                 yield progress
-                if self._hopeless(progress):
+                if 0 < self.recipe.patience <= self.step and self._fewest > len(self.config.task.domain) / 2:
                     break
             if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
                 self._save_checkpoint()
@@ -138,10 +137,6 @@ class Training:
         if self.certificate is None:
             self._save_checkpoint()
             self._save(self.as_run())
-
-    def _hopeless(self, progress: Progress) -> bool:
-        patience, half = self.recipe.patience, len(self.config.task.domain) / 2
-        return 0 < patience <= progress.step and progress.wrong > half
 
     def wrong_prompts(self) -> list[str]:
         """Return the prompts that the network answers wrongly now."""
@@ -241,7 +236,13 @@ class Training:
 
     def _checkpoint(self) -> Checkpoint:
         random = {"sampling": self._sampling.get_state(), "dropout": self._dropout_state}
-        counters = {"step": self.step, "seconds": self.seconds, "losses": self._losses, "checks": self._checks}
+        counters = {
+            "step": self.step,
+            "seconds": self.seconds,
+            "losses": self._losses,
+            "checks": self._checks,
+            "fewest": self._fewest,
+        }
         return Checkpoint(self.model, self._optimizer, random, counters, self._settings())
 
     def _settings(self) -> str:
@@ -255,7 +256,7 @@ class Training:
             checkpoint.load(folder / CHECKPOINT)
         self._sampling.set_state(checkpoint.random["sampling"])
         self._dropout_state = checkpoint.random["dropout"]
-        self.step, self.seconds, self._losses, self._checks = checkpoint.counters.values()
+        self.step, self.seconds, self._losses, self._checks, self._fewest = checkpoint.counters.values()
         metrics.cut(folder, self._checks)
 
 
