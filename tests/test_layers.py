@@ -87,11 +87,11 @@ def test_the_pure_stages_do_not_import_torch() -> None:
 
 
 def test_only_tasks_name_a_procedure() -> None:
-    """No stage asks for a task by name, but for the defaults: the shipped adder, a recipe's task."""
+    """No stage asks for a task by name, but for the defaults (the shipped adder, a recipe's task) and for questions."""
     naming = {
         stage_of(path)
         for path in FILES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in tasks.names()
     }
-    assert naming == {"tasks", "calculator", "recipes", "cli"}
+    assert naming == {"tasks", "calculator", "recipes", "cli", "studies", "rivals"}
