@@ -22,6 +22,7 @@ from alga.tasks import Task
 from alga.tokens import PAD_ID, STOP
 
 METRICS: Final = "metrics.jsonl"
+CHUNK: Final = 8192  # instances whose loss is computed together
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,25 @@ def measure(task: Task, decoder: Decoder, sampler: Sampler) -> Measured:
     expected = [f"{instance.output}{STOP}" for instance in task.domain.values()]
     pairs = zip(decoded, expected, strict=True)
     distances = [Levenshtein.distance(step.text, text) for step, text in pairs if step.text != text]
-    training = decoder.model.training
-    evaluation_loss = loss_of(decoder.model.eval(), sampler.everything()).item()
-    decoder.model.train(training)
     return Measured(
-        evaluation_loss=evaluation_loss,
+        evaluation_loss=_evaluation_loss(decoder.model, sampler.everything()),
         accuracy=100 * (1 - len(distances) / len(expected)),
         edit_distance=sum(distances) / len(expected),
         wrong=len(distances),
         least_margin=min(step.margin for step in decoded),
     )
+
+
+def _evaluation_loss(model: Transformer, batch: Batch) -> float:
+    """Return the loss with dropout off; many instances are taken in parts, which bounds memory."""
+    training, total, count = model.training, 0.0, 0
+    model.eval()
+    for ids_BL, targets_BO in zip(batch.ids_BL.split(CHUNK), batch.targets_BO.split(CHUNK), strict=True):
+        tokens = int((targets_BO != PAD_ID).sum())
+        total += loss_of(model, Batch(ids_BL, targets_BO)).item() * tokens
+        count += tokens
+    model.train(training)
+    return total / count
 
 
 def note(folder: Path, progress: Progress) -> None:
