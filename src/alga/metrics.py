@@ -73,9 +73,10 @@ def _evaluation_loss(model: Transformer, batch: Batch) -> float:
     """Return the loss with dropout off; many instances are taken in parts, which bounds memory."""
     training, total, count = model.training, 0.0, 0
     model.eval()
-    for ids_BL, targets_BO in zip(batch.ids_BL.split(CHUNK), batch.targets_BO.split(CHUNK), strict=True):
-        tokens = int((targets_BO != PAD_ID).sum())
-        total += loss_of(model, Batch(ids_BL, targets_BO)).item() * tokens
+    for start in range(0, len(batch.ids_BL), CHUNK):
+        part = Batch(batch.ids_BL[start : start + CHUNK], batch.targets_BO[start : start + CHUNK])
+        tokens = int((part.targets_BO != PAD_ID).sum())
+        total += loss_of(model, part).item() * tokens
         count += tokens
     model.train(training)
     return total / count
