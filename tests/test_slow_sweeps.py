@@ -174,3 +174,18 @@ def test_a_run_that_kills_every_worker_is_given_up(
     assert rows[0].error is not None
     assert "its worker was lost" in rows[0].error
     assert [row.result for row in rows[1:]] == [{}, {}, {}]
+
+
+def test_the_examples_of_the_docs_run_as_written(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "sweeps.md").read_text()
+    toml, python = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("toml", "python"))
+    (tmp_path / "shares.toml").write_text(toml)
+    (tmp_path / "runs").mkdir()
+    swept = start("alga", "sweep", "shares.toml", "--out", "runs/shares.jsonl", cwd=tmp_path)
+    out, err = swept.communicate()
+    assert swept.returncode == 0, err
+    assert "second_type_share 0.85: 3 of 3 certified" in out
+    assert out.splitlines()[-1] == "runs/shares.jsonl: 6 of 6 certified"
+    (tmp_path / "batches.py").write_text(python)
+    done = subprocess.run([sys.executable, "batches.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [line.partition("}")[0] for line in done.stdout.splitlines()] == ["{'batch_size': 64", "{'batch_size': 128"]
