@@ -201,7 +201,7 @@ def smallest() -> Recipe:
         steps=60_000,
         check_every=500,
         patience=20_000,
-        margin=5.0,
+        margin=2.0,
         width=2,
         heads=1,
         hidden=3,
