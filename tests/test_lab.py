@@ -41,12 +41,13 @@ def test_every_study_has_at_least_ten_seeds() -> None:
 
 
 def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
-    content = json.loads((RESULTS / "share.json").read_text())
+    content = json.loads((RESULTS / "size.json").read_text())
     content["records"][0]["certified_at"] = None
-    (tmp_path / "share.json").write_text(json.dumps(content))
+    (tmp_path / "size.json").write_text(json.dumps(content))
     lab.report(tmp_path, tmp_path / "lab.md")
     section = (tmp_path / "lab.md").read_text().partition("## ")[2].strip()
-    assert section.startswith("The share of second-type instances")
+    assert section.startswith("How small")
+    assert "9 of 10" in section
     assert section not in PAGE.read_text()
 
 

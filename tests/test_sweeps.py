@@ -162,6 +162,13 @@ def test_a_median_counts_what_never_came() -> None:
     assert f"{intervals.median([None] * 10):,.0f}" == "never (never to never)"
 
 
+def test_a_share_lies_in_its_interval() -> None:
+    for of in range(1, 60):
+        for count in range(of + 1):
+            value, low, high = intervals.share(count, of)
+            assert 0 <= low <= value <= high <= 1
+
+
 def test_the_medians_interval_covers_as_often_as_it_says() -> None:
     """Of many samples of a known distribution, at least 95 % of the intervals hold its median."""
     import random

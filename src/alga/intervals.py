@@ -50,4 +50,4 @@ def share(count: int, of: int) -> Interval:
     p, square = count / of, Z95**2
     centre = (p + square / (2 * of)) / (1 + square / of)
     half = Z95 * math.sqrt(p * (1 - p) / of + square / (4 * of**2)) / (1 + square / of)
-    return Interval(p, max(0.0, centre - half), min(1.0, centre + half))
+    return Interval(p, min(p, max(0.0, centre - half)), max(p, min(1.0, centre + half)))  # rounding aside

@@ -156,6 +156,8 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             axes.set_xlim(-0.5, len(panel.names) - 0.5)
         if panel.yscale == "linear":
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        elif panel.yscale == "symlog":
+            axes.set_ylim(bottom=-0.2)  # counts: just enough to see a zero
         axes.set_title(panel.title, fontsize=10)
         axes.grid(alpha=0.3)
         if several:

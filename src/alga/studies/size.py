@@ -49,7 +49,7 @@ class Size(Study):
         return {**kinds, **{key: result[key] for key in kept}, "fewest_wrong": fewest}
 
     def findings(self, records: Sequence[Record]) -> Findings:
-        table = [["network", "parameters", "certified", "iterations", "fewest wrong", "largest margin"]]
+        table = [["network", "parameters", "certified", "iterations", "fewest wrong", "best margin there"]]
         smallest = None
         for name, members in gathered(records, "shape").items():
             right = [record for record in members if record["certified_at"] is not None]
@@ -71,11 +71,13 @@ class Size(Study):
         count = sum(record["certified_at"] is not None for record in rate)
         answer = (
             f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {count} of {len(rate)} seeds are "
-            f"certified, with a least margin of up to {table[-1][-1] if table[-1][0] == smallest['shape'] else 'more'}."
+            f"certified, the first after {smallest['certified_at']:,} iterations (seed {smallest['seed']})."
         )
         least = [members for members in gathered(records, "shape").values() if _certified(members) < len(members)]
         first = max((members[0]["parameters"] for members in least), default=0)
-        answer += f" Down to more than {first:,} parameters every seed is certified; below, it depends on the seed."
+        answer += (
+            f" With more than {first:,} parameters every seed is certified; from there down it depends on the seed."
+        )
         failures = [
             f"{members[0]['parameters']} parameters ({name})"
             for name, members in gathered(records, "shape").items()
@@ -93,11 +95,13 @@ class Size(Study):
             (members[0]["parameters"], median([record["fewest_wrong"] for record in members])) for members in groups
         ]
         panels = [
-            plots.Panel("parameters", "share of seeds certified", [plots.Series("", certified)], xscale="log"),
+            plots.Panel(
+                "parameters", "share of seeds certified", [plots.Series("", certified, joined=False)], xscale="log"
+            ),
             plots.Panel(
                 "parameters",
                 "fewest prompts wrong (of 2,100)",
-                [plots.Series("", wrong)],
+                [plots.Series("", wrong, joined=False)],
                 xscale="log",
                 yscale="symlog",
             ),
