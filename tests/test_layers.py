@@ -31,6 +31,9 @@ WITHOUT_TORCH = (
     "runs",
     "calculator",
     "arithmetic",
+    "recipes",
+    "intervals",
+    "sweeps",
 )
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from alga import tasks
 from alga.config import ModelConfig
 from alga.errors import AlgaError
-from alga.sampling import CONTEXTS
 from alga.tokens import Tokens
 
+CONTEXTS: Final = ("paper", "domain")  # what second-type instances are drawn from; see sampling.py
 STARTS: Final = ("torch", "normal")
 
 # What each setting may be; the network's own shape is checked by ModelConfig.

@@ -7,7 +7,6 @@ so 19, which arises only as 9 + 9 + 1, is never shown. Drawing from the whole re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch import Tensor
@@ -15,8 +14,6 @@ from torch import Tensor
 from alga.errors import AlgaError
 from alga.tasks import Task
 from alga.tokens import START, Tokens
-
-CONTEXTS: Final = ("paper", "domain")
 
 
 @dataclass(frozen=True)
