@@ -65,7 +65,7 @@ class Share(Study):
         best = min(medians, key=lambda value: medians[value].value)
         near = [value for value in medians if medians[value].low <= medians[best].high]
         answer = (
-            f"A share of {best:.1f} takes the fewest iterations ({medians[best]:,.0f}); the intervals of "
+            f"A share of {best:.1f} takes the fewest iterations, {medians[best]:,.0f}; the intervals of "
             f"{', '.join(f'{value:.1f}' for value in near)} reach that far too, so the choice between them is within "
             "the noise of the seeds."
         )
@@ -73,7 +73,7 @@ class Share(Study):
         if only_second:
             missing = median([record["wrong_first_type"] for record in only_second])
             answer += (
-                f" At 1.0 {_certified(only_second)} of {len(only_second)} are certified: what is missing is the first "
+                f" At 1.0, {_certified(only_second)} of {len(only_second)} are certified: what is missing is the first "
                 f"type, of which a median of {missing.value:.0f} of 100 prompts stay wrong."
             )
         weak = [value for value, members in gathered(records, "share").items() if _certified(members) < len(members)]
