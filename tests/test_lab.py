@@ -103,6 +103,7 @@ def test_variants_that_are_enough_say_what_addition_says(name: str, prompts: int
     assert all(step.prompt in task.domain for step in task.steps("98765432109876", "1234567"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["addition-context-carry", "addition-one-token", "addition-blocks-of-2"])
 def test_variants_keep_the_contract(name: str) -> None:
     assert checks.check(tasks.find(name)) > 10_000

@@ -115,6 +115,7 @@ def test_generation_with_a_cache_writes_what_reading_everything_again_writes() -
         text.append(token)
 
 
+@pytest.mark.slow
 def test_a_language_model_learns_what_it_is_shown() -> None:
     """One-digit sums, reversed: a network of this kind learns them in seconds."""
     rival = rivals.find("reversed")(Scale(digits=1, width=32, hidden=64, tokens=200_000, batch_tokens=256), 1e-2, 0)
