@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from alga.rivals.language import Language, Tokens
 from alga.rivals.plain import added, digits_only
 from alga.tasks.numbers import DIGITS
-
-OFFSETS: Final = 100  # so far the places are moved at random in training, so that later ones are learned too
 
 
 class Abacus(Language):
@@ -21,6 +19,7 @@ class Abacus(Language):
     published: ClassVar = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
     rows: ClassVar = 256
+    offsets: ClassVar = 100
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first[::-1], "+", *second[::-1], "="]
@@ -43,7 +42,3 @@ class Abacus(Language):
             place = place + 1 if token in DIGITS else 0
             places.append(place)
         return places
-
-    def moved(self, places: list[int]) -> list[int]:
-        offset = self.rng.randrange(OFFSETS + 1)
-        return [place + offset if place else 0 for place in places]

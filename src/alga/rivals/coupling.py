@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from alga.rivals.language import END, Language, Tokens
 from alga.rivals.plain import added
 from alga.tasks.numbers import DIGITS, without_zeros
-
-OFFSETS: Final = 100  # positions begin at a random one in training
 
 
 class Coupling(Language):
@@ -21,6 +19,7 @@ class Coupling(Language):
     published: ClassVar = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
     rows: ClassVar = 256
+    offsets: ClassVar = 100
 
     def question(self, first: str, second: str) -> Tokens:
         width = max(len(first), len(second))
@@ -43,7 +42,3 @@ class Coupling(Language):
         width = tokens.index("+")
         places = [*range(width + 1, 1, -1), 1] * 2 + list(range(2, len(tokens) - 2 * width))
         return [0 if token == END else place for token, place in zip(tokens, places, strict=True)]
-
-    def moved(self, places: list[int]) -> list[int]:
-        offset = self.rng.randrange(OFFSETS + 1)
-        return [place + offset if place else 0 for place in places]

@@ -73,6 +73,7 @@ class Language(Rival):
 
     vocabulary: ClassVar[tuple[str, ...]]
     rows: ClassVar[int] = 0  # learned embeddings of places; 0: sinusoids
+    offsets: ClassVar[int] = 0  # so far places are moved in training, so that later ones are learned too
     whole: ClassVar[bool] = False  # whether the question is learned too
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
@@ -107,8 +108,9 @@ class Language(Rival):
         return list(range(len(tokens)))
 
     def moved(self, places: list[int]) -> list[int]:
-        """Move the places of one example at random, in training; not at all by default."""
-        return places
+        """Move the places of one example together, at random, in training; what stands at 0 stays."""
+        offset = self.rng.randrange(self.offsets + 1) if self.offsets else 0
+        return [place + offset if place else 0 for place in places] if offset else places
 
     def example(self) -> tuple[Tokens, Tokens]:
         """Draw a question and its reply to learn from."""

@@ -73,12 +73,14 @@ class Cores:
         return self._loky.ProcessPoolExecutor(max_workers=self.room, env=alone, **watch)
 
     def submit(self, name: str, measure: str, settings: Settings) -> Future:
+        work = (measured, measure, settings, alga.__version__)
         try:
-            return self._pool.submit(measured, measure, settings, alga.__version__)  # type: ignore[no-any-return]
+            future: Future = self._pool.submit(*work)
         except (self.losses, RuntimeError):  # a pool that lost a worker takes nothing more
             self.close()
             self._pool = self._fresh()
-            return self._pool.submit(measured, measure, settings, alga.__version__)  # type: ignore[no-any-return]
+            future = self._pool.submit(*work)
+        return future
 
     def begun_again(self) -> list[str]:
         return []
@@ -121,7 +123,8 @@ class Cluster:
         future = self._client.submit(measured, measure, settings, alga.__version__, pure=False)
         self._names[future.key] = name
         self._futures.append(future)
-        return future  # type: ignore[no-any-return]
+        given: Future = future
+        return given
 
     def _heard(self, event: tuple[float, Any]) -> None:
         if isinstance(event[1], dict) and event[1].get("action") == "remove-worker":
