@@ -5,11 +5,13 @@ It starts a server of its own and drives the system's Chromium: apt-get install 
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 FIGURES = Path(__file__).parent / "figures"
@@ -47,9 +49,14 @@ def _draw(chromium: str, address: str, folder: Path) -> None:
                 page.wait_for_selector("#attention svg")
                 page.wait_for_selector("#grid[data-cells]")
                 page.wait_for_timeout(300)
-                page.screenshot(path=folder / f"page-{name}-{theme}.png", full_page=True)
+                _save(page.screenshot(full_page=True), folder / f"page-{name}-{theme}.png")
                 page.close()
         browser.close()
+
+
+def _save(picture: bytes, path: Path) -> None:
+    """Keep 256 colours, rare ones too: the page has few, and the file is a third as large."""
+    Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,7 +26,6 @@ from alga.serve.steps import Stream
 
 PAGE: Final = Path(__file__).parent / "page"
 KINDS: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-LOG: Final = logging.getLogger("alga.serve")
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]
 
@@ -78,8 +76,7 @@ def _errors(app: FastAPI) -> None:
         return JSONResponse({"error": str(problem.detail).lower()}, problem.status_code, problem.headers)
 
     @app.exception_handler(Exception)
-    async def unforeseen(_: Request, problem: Exception) -> JSONResponse:
-        LOG.error("a request failed", exc_info=problem)  # for who runs it; nothing of it leaves the machine
+    async def unforeseen(_: Request, __: Exception) -> JSONResponse:  # uvicorn tells who runs it; nobody else
         return JSONResponse({"error": "something went wrong here"}, 500)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 from collections.abc import Callable
 
@@ -47,12 +46,12 @@ def server(shelf: Shelf, limits: Limits, ready: Callable[[], None] = lambda: Non
             await super().startup(sockets)
             ready()
 
-    logging.getLogger("alga.serve").setLevel(logging.ERROR)
     return Ready(
         uvicorn.Config(
             create(shelf, limits),
             http=patient(limits.seconds),
             ws="none",
+            log_config=None,  # what goes wrong is told on stderr, as Python does by itself
             log_level="error",
             access_log=False,
             server_header=False,

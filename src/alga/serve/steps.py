@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
@@ -24,6 +25,7 @@ from alga.serve.shelf import Desk
 
 TOGETHER: Final = 64  # steps that are sent at once, where they come fast
 SOON: Final = 0.05  # seconds after which a step is sent in any case
+LOG: Final = logging.getLogger("alga.serve")
 AHEAD: Final = 16  # events that wait for a slow reader; then the network waits too
 
 Solve = Callable[[Desk, Listener, Deadline], dict[str, Any]]
@@ -104,6 +106,8 @@ class Stream:
             while (found := await self._queue.get()) is not None:
                 if isinstance(found, BaseException):
                     expected = isinstance(found, AlgaError)
+                    if not expected:
+                        LOG.error("a stream failed", exc_info=found)
                     yield event("error", {"error": str(found) if expected else "something went wrong here"})
                     return
                 yield found

@@ -12,7 +12,7 @@ function drawTokens(place, step) {
     make("figcaption", { textContent: label || "\u00a0" }));
   const wrong = step.expected && step.text !== step.expected;
   const written = run(wrong ? `its output (${step.expected} would be right)` : "its output", step.text || "?", wrong ? "out bad" : "out");
-  place.replaceChildren(...parts.map(([label, text]) => run(label, text)), make("span", { className: "arrow", textContent: "→" }), written);
+  place.replaceChildren(...parts.map(([label, text]) => run(label, text)), make("div", { className: "written" }, make("span", { className: "arrow", textContent: "→" }), written));
 }
 
 function percent(chance) {

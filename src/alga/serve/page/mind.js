@@ -33,8 +33,8 @@ class Mind {
   }
 
   wrong = (cell) => cell.text !== cell.expected;
-  // Squared, so that the fine differences between clear decisions are seen too.
-  share = (cell) => ((cell.margin ?? 0) / this.most) ** 2;
+  // Cubed, so that the fine differences between clear decisions are seen too.
+  share = (cell) => ((cell.margin ?? 0) / this.most) ** 3;
 
   use(prompt) {
     this.used = this.byPrompt?.get(prompt) ?? null;
@@ -124,7 +124,7 @@ class Mind {
   scale(colour) {
     const canvas = document.getElementById("scale"), pen = canvas.getContext("2d");
     for (let x = 0; x < canvas.width; x++) {
-      pen.fillStyle = colour((x / canvas.width) ** 2);
+      pen.fillStyle = colour((x / canvas.width) ** 3);
       pen.fillRect(x, 0, 1, canvas.height);
     }
   }
