@@ -7,10 +7,11 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all screenshots clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
+	@echo "make serve           set up, then the page in the browser: type two numbers, watch, look inside, break it"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
@@ -79,6 +80,9 @@ train-all: .venv/.installed
 		elif test -e $$run/config.json; then $(BIN)/alga train --resume $$run; \
 		else $(BIN)/alga train --like $$model --out $$run; fi; done
 
+serve: .venv/.installed-serve
+	$(BIN)/alga serve
+
 screenshots: .venv/.installed-dev
 	$(BIN)/python docs/screenshots.py
 
@@ -95,6 +99,10 @@ screenshots: .venv/.installed-dev
 
 .venv/.installed-lab: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[lab]'
+	@touch $@
+
+.venv/.installed-serve: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[serve]'
 	@touch $@
 
 .venv/.installed-bench: .venv/.installed

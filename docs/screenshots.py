@@ -55,8 +55,8 @@ def _draw(chromium: str, address: str, folder: Path) -> None:
 
 
 def _save(picture: bytes, path: Path) -> None:
-    """Keep 256 colours, rare ones too: the page has few, and the file is a third as large."""
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    """Write it as small as may be without changing a colour."""
+    Image.open(io.BytesIO(picture)).convert("RGB").save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -77,7 +78,13 @@ def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Calculator) -
     steps = [step for name, data in told if name == "steps" for step in data]  # type: ignore[attr-defined]
     assert [step["prompt"] for step in steps] == STEPS
     assert [step["text"] for step in steps] == [step.text for step in adder.trace(*PAPER["operands"]).steps]
-    assert [(step["written"], step["carry"]) for step in steps] == [("0", "1"), ("5", "1"), ("5", "1"), ("4", "1"), ("7", "")]
+    assert [(step["written"], step["carry"]) for step in steps] == [
+        ("0", "1"),
+        ("5", "1"),
+        ("5", "1"),
+        ("4", "1"),
+        ("7", ""),
+    ]
 
 
 def test_a_first_step_arrives_before_the_last_is_taken() -> None:
@@ -245,6 +252,31 @@ def test_the_openapi_description_has_examples(client: httpx.Client) -> None:
     assert described["components"]["schemas"]["Numbers"]["examples"] == [PAPER]
     answer = described["paths"]["/v1/add"]["post"]["responses"]["200"]["content"]["application/json"]["example"]
     assert client.post("/v1/add", json=PAPER).json().items() >= answer.items()
+
+
+def test_the_documented_commands_work_as_pasted(client: httpx.Client) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not here")
+    text = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
+    (commands,) = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+    said = []
+    for command in commands.splitlines():
+        here = command.replace("http://127.0.0.1:8765", str(client.base_url).rstrip("/"))
+        said.append(subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True).stdout)
+    assert [json.loads(text)["answer"] for text in said[:3]] == ["74550", "-1776", "100"]
+    assert events(said[3])[-1][0] == "done"
+    assert not any('"error"' in text for text in said)
+
+
+def test_the_documented_limits_are_those_of_the_command(client: httpx.Client, alga: Alga) -> None:
+    limits = client.get("/v1/models").json()["limits"]
+    text = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
+    shown = re.findall(r"\| `(--[a-z-]+)` \| ([\d,]+) \|", text)
+    names = {"--max-digits": "digits", "--max-steps": "steps", "--max-body": "body"}
+    assert len(shown) == 7
+    for option, value in shown:
+        assert limits[names.get(option, option[2:])] == int(value.replace(",", ""))
+        assert option in alga("serve", "--help").out
 
 
 def test_without_its_packages_the_error_says_how_to_get_them(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:

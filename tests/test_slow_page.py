@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -122,7 +121,9 @@ def test_the_grid_is_whole_and_each_cell_opens(page: Page, place: str) -> None:
     expect(grid).to_have_attribute("data-cells", "2300")
     expect(grid).to_have_attribute("data-wrong", "0")
     expect(page.locator("#count")).to_have_text("2,300 prompts, none wrong")
-    spot = page.evaluate("(() => { const [x, y] = mind.corner(mind.byPrompt.get('19C99')); return { x: x + 3, y: y + 3 }; })()")
+    spot = page.evaluate(
+        "(() => { const [x, y] = mind.corner(mind.byPrompt.get('19C99')); return { x: x + 3, y: y + 3 }; })()"
+    )
     grid.click(position=spot)
     expect(page.locator("#cell")).to_contain_text("the prompt is 19C99, it writes 19S")
     expect(page.locator("#inside")).to_have_attribute("data-prompt", "19C99")

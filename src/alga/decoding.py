@@ -144,9 +144,7 @@ class Decoder:
     def details(self, steps: Sequence[tuple[str, str]]) -> list[Detail]:
         """Lay open steps, each a prompt and the text written for it; all texts have one length."""
         generated = [[self.tokens.ids[token] for token in text] for _, text in steps]
-        rows = [
-            [*self.tokens.packed([prompt]), *ids[:-1]] for (prompt, _), ids in zip(steps, generated, strict=True)
-        ]
+        rows = [[*self.tokens.packed([prompt]), *ids[:-1]] for (prompt, _), ids in zip(steps, generated, strict=True)]
         ids_BL = torch.tensor(rows, device=self.model.mask.device)
         attention: list[Tensor] = []
         with self._evaluating():

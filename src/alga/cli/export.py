@@ -15,7 +15,8 @@ from alga.errors import AlgaError
 def export(
     out: Annotated[Path, typer.Argument(help="The file to write.")],
     format: Annotated[  # noqa: A002 - the option's name
-        str | None, typer.Option(help="onnx, table or page.", show_default="by the file's ending: .onnx, .json or .html")
+        str | None,
+        typer.Option(help="onnx, table or page.", show_default="by the file's ending: .onnx, .json or .html"),
     ] = None,
     model: Model = "addition",
 ) -> None:

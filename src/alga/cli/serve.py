@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from typing import Annotated, Final
 
 import typer
@@ -55,6 +54,8 @@ def serve(
         typer.echo(address)
         typer.echo("Ctrl-C ends it.", err=True)
         if not no_open:
+            import webbrowser
+
             webbrowser.open(address)
 
     with taken:

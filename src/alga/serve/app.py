@@ -1,4 +1,4 @@
-"""The application: HTTP in, what the networks say out. The one place where an error becomes a status and a JSON line."""
+"""The application: HTTP in, what the networks say out. Here alone an error becomes a status and a JSON line."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _operations(app: FastAPI, desks: Desks) -> None:
             summary=f"{verb}: every step, as server-sent events",
             name=f"{verb} steps",
             response_class=StreamingResponse,
-            responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+            responses={200: {"content": {"text/event-stream": {"schema": shapes.STREAM}}}},
         )(_steps(desks, verb))
 
 
@@ -170,9 +170,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
     @app.get("/v1/domain", summary="Every prompt there is, with the network's answer and margin")
     async def domain(model: Model = None) -> dict[str, Any]:
         name = model or shelf.first
-        return await at_desk(
-            lambda desk, _: shelf.once("domain", name, lambda: content.domain(desk.calculator(name)))
-        )
+        return await at_desk(lambda desk, _: shelf.once("domain", name, lambda: content.domain(desk.calculator(name))))
 
     @app.get("/v1/step", summary="One step laid open: probabilities and attention")
     async def step(

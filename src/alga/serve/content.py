@@ -143,8 +143,8 @@ def certificate(held: Certificate, *, base: int = 10) -> dict[str, Any]:
     right = held.prompts - len(held.failures)
     if held.certified:
         words = [
-            f"The network was asked every one of the {held.prompts:,} prompts that a problem of any length can lead to, "
-            "and answered all of them right.",
+            f"The network was asked every one of the {held.prompts:,} prompts that a problem of any length can lead "
+            "to, and answered all of them right.",
             "Each step of a problem is one of these prompts. So by induction over the columns every problem comes out "
             "right, however long the numbers are.",
             f"The closest decision is at {held.least_margin_prompt}: there the token chosen leads the next by "

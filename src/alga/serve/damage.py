@@ -1,4 +1,4 @@
-"""One weight moved: what becomes of the certificate, of every answer, and of a sum. The served network is not touched."""
+"""One weight moved in a copy: what becomes of the certificate, of every answer, and of a sum."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def report(
     operands: tuple[str, ...] | None = None,
     watch: Watch = unwatched,
 ) -> dict[str, Any]:
-    """Judge a copy with one weight moved on every prompt, and let it solve a problem: the one given, or a telling one."""
+    """Judge a copy with one weight moved on every prompt; let it solve a problem: the one given, or a telling one."""
     hurt, before = damaged(calculator, weight, amount)
     judged = hurt.run.judged(watch)
     held = judged.certificate

@@ -58,7 +58,7 @@ class Deadline:
     def watch(self) -> Watch:
         """What an engine tells of its progress, and what stops it when the time is over."""
 
-        def watch(done: int, total: int) -> None:
+        def watch(done: int, total: int) -> None:  # noqa: ARG001
             if self.over.is_set() or not self.left:
                 raise self.too_late()
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Digits = Annotated[str, StringConstraints(pattern=r"^-?[0-9a-zA-Z]+$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
-EXAMPLE: Final = {"operands": ["65785", "8765"]}
+EXAMPLE: Final[dict[str, Any]] = {"operands": ["65785", "8765"]}
 
 
 class _Strict(BaseModel):
@@ -52,6 +52,7 @@ def error(status: int, message: str) -> dict[str, Any]:
     schema = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     return {
         "description": {
+            400: "The request cannot be read",
             404: "There is no such thing",
             408: "The request came too slowly",
             413: "The request is too large",
@@ -63,7 +64,17 @@ def error(status: int, message: str) -> dict[str, Any]:
     }
 
 
+STREAM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["problem", "steps", "note", "done", "error"]},
+        "data": {"type": "string", "description": "JSON on one line."},
+    },
+    "required": ["event", "data"],
+}
+
 ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    400: error(400, "there was an error parsing the body"),
     404: error(404, "no model 'abacus' is served here; /v1/models lists those that are"),
     408: error(408, "the request took longer than 10 seconds to arrive"),
     413: error(413, "a number may have up to 100,000 digits here, got 200,000"),

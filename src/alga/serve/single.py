@@ -104,9 +104,7 @@ def _details(calculator: Calculator, cells: list[dict[str, Any]]) -> list[Detail
     return [found[cell["prompt"]] for cell in cells]
 
 
-def _level(
-    calculator: Calculator, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _level(calculator: Calculator, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a damaged copy: its table, its certificate, and its answers where they differ."""
     hurt, before = damage.damaged(calculator, weight, amount)
     judged = hurt.run.judged()

@@ -32,10 +32,10 @@ Solve = Callable[[Desk, Listener, Deadline], dict[str, Any]]
 
 
 def event(name: str, data: Any) -> str:
-    """Return one server-sent event.
+    r"""Return one server-sent event.
 
     >>> event("note", {"text": "6 is settled"})
-    'event: note\\ndata: {"text": "6 is settled"}\\n\\n'
+    'event: note\ndata: {"text": "6 is settled"}\n\n'
     """
     return f"event: {name}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
 

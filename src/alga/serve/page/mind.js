@@ -80,7 +80,7 @@ class Mind {
       const [x, y] = this.corner(cell);
       pen.fillStyle = this.wrong(cell) ? named("--wrong") : colour(this.share(cell));
       pen.fillRect(x, y, wide - gap, high - gap);
-      if (this.wrong(cell) && wide > 5) {
+      if (this.wrong(cell) && wide > 5 && high > 8) {
         pen.strokeStyle = named("--card");
         pen.beginPath();
         pen.moveTo(x + 1.5, y + 1.5);
