@@ -187,7 +187,7 @@ def test_every_answer_has_a_strict_policy(client: httpx.Client) -> None:
 
 def test_the_page_names_no_other_place(client: httpx.Client) -> None:
     files = [path for path in sorted(single.PAGE.iterdir()) if path.suffix in (".html", ".css", ".js")]
-    assert len(files) == 7
+    assert len(files) == 10
     for path in files:
         assert client.get("/" if path.name == "index.html" else f"/{path.name}").text == path.read_text()
         links = set(re.findall(r"https?://[^\s'\"]+", path.read_text()))

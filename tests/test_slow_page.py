@@ -72,13 +72,15 @@ def fill(page: Page, a: str, b: str) -> None:
 def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> None:
     page.goto(place)  # the browser's own start
     expect(page.locator("#answer")).to_have_text("74550")
-    page.goto("about:blank")
-    began = time.monotonic()
-    page.goto(place, wait_until="commit")
-    page.wait_for_selector("#answer")
-    took = time.monotonic() - began
-    print(f"first answer after {took:.2f} s")  # noqa: T201
-    assert took < 3  # a second on an idle machine; tests share theirs
+    tries = []
+    for _ in range(5):  # the best of them: tests share their machine
+        page.goto("about:blank")
+        began = time.monotonic()
+        page.goto(place, wait_until="commit")
+        page.wait_for_selector("#answer")
+        tries.append(time.monotonic() - began)
+    print(f"first answer after {min(tries):.2f} to {max(tries):.2f} s")  # noqa: T201
+    assert min(tries) < 1
 
 
 def test_the_papers_example_step_by_step(page: Page, place: str) -> None:

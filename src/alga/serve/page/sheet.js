@@ -34,10 +34,12 @@ function standing(problem, done) {
 // Draws the sheet after `done` steps, the last of them highlighted; of long numbers, the places around it.
 function drawSheet(sheet, problem, done) {
   const cell = parseFloat(getComputedStyle(sheet).getPropertyValue("--cell"));
-  const room = Math.max(5, Math.floor((sheet.clientWidth - 150) / cell));
+  const fits = Math.floor((sheet.clientWidth - 4) / cell) - 2; // two places are for what the last step has left over
+  const cut = problem.columns > fits;
+  const edges = cut ? 56 : 0;
+  const room = Math.max(5, Math.floor((sheet.clientWidth - 2 * edges - 4) / cell) - 1);
   const now = done ? placeOf(problem, done - 1) : problem.from_right ? problem.columns : -1;
-  let from = -1, to = problem.columns; // one place more on either side: what the last step has left over
-  const cut = problem.columns > room;
+  let from = -1, to = problem.columns;
   if (cut) {
     from = Math.min(Math.max(-1, now - Math.floor(room / 2)), problem.columns - room);
     to = from + room;
@@ -73,7 +75,7 @@ function drawSheet(sheet, problem, done) {
     const fresh = place === now && !bad ? "fresh" : "";
     return answer.has(place) ? [answer.get(place), bad || fresh] : [place >= 0 && place < problem.columns ? "·" : "", "later"];
   }, blank);
-  sheet.style.gridTemplateColumns = `minmax(0, 56px) repeat(${to - from + 1}, ${cell}px) minmax(0, 56px)`;
+  sheet.style.gridTemplateColumns = `${edges}px repeat(${to - from + 1}, ${cell}px) ${edges}px`;
   sheet.replaceChildren(...shown);
   const read = [...answer].filter(([place]) => place >= from && place <= to).sort(([a], [b]) => a - b).map(([, text]) => text).join("");
   sheet.setAttribute("aria-label", `${problem.rows.map((digits) => shortened(digits)).join(` ${problem.sign} `)}; written so far: ${read || "nothing"}`);
