@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
@@ -142,12 +142,17 @@ def _example(verb: str) -> dict[int | str, dict[str, Any]]:
 def _networks(app: FastAPI, desks: Desks) -> None:
     shelf = desks.shelf
 
-    async def at_desk(job: Callable[[Desk, Deadline], dict[str, Any]]) -> dict[str, Any]:
+    async def at_desk(job: Callable[[Desk, Deadline], dict[str, Any] | bytes]) -> Response:
         deadline = Deadline(desks.limits.seconds)
-        return await desks.run(lambda desk: job(desk, deadline), deadline)
+
+        def work(desk: Desk) -> bytes:  # the text is made there too: a domain's is megabytes, and others wait
+            found = job(desk, deadline)
+            return found if isinstance(found, bytes) else content.as_json(found)
+
+        return Response(await desks.run(work, deadline), media_type="application/json")
 
     @app.get("/v1/models", summary="Every network that is served")
-    async def models() -> dict[str, Any]:
+    async def models() -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
             found = [
                 shelf.once("model", name, lambda name=name: content.model(desk.calculator(name)))
@@ -158,19 +163,20 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         return await at_desk(job)
 
     @app.get("/v1/certificate", summary="What was checked of a network, and in words what that means")
-    async def certificate(model: Model = None) -> dict[str, Any]:
+    async def certificate(model: Model = None) -> Response:
+        name = model or shelf.first
+
         def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(model or shelf.first)
-            held = calculator.run.certificate if calculator.certified else calculator.certify(deadline.watch)
-            assert held is not None
-            return {"model": calculator.run.name, **content.certificate(held, base=calculator.task.base)}
+            calculator = desk.calculator(name)
+            held = calculator.run.certificate if calculator.certified else None
+            held = held or shelf.once("judged", name, lambda: calculator.certify(deadline.watch))
+            return {"model": name, **content.certificate(held, base=calculator.task.base)}
 
         return await at_desk(job)
 
     @app.get("/v1/domain", summary="Every prompt there is, with the network's answer and margin")
-    async def domain(model: Model = None) -> dict[str, Any]:
-        name = model or shelf.first
-        return await at_desk(lambda desk, _: shelf.once("domain", name, lambda: content.domain(desk.calculator(name))))
+    async def domain(model: Model = None) -> Response:
+        return await at_desk(lambda desk, _: desk.domain(model or shelf.first))
 
     @app.get("/v1/step", summary="One step laid open: probabilities and attention")
     async def step(
@@ -181,7 +187,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         amount: Annotated[float, Query(ge=-100, le=100, description="Of a damaged copy: what is added.")] = 0.0,
         tensor: Annotated[str | None, Query(max_length=200, description="To which tensor.")] = None,
         index: Annotated[int | None, Query(ge=0, le=10**9, description="To which of its numbers.")] = None,
-    ) -> dict[str, Any]:
+    ) -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
             calculator = desk.calculator(model or shelf.first)
             if amount:
@@ -191,7 +197,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         return await at_desk(job)
 
     @app.get("/v1/weights", summary="The tensors of a network, and the weight that is damaged unless one is named")
-    async def weights(model: Model = None) -> dict[str, Any]:
+    async def weights(model: Model = None) -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
             calculator = desk.calculator(model or shelf.first)
             return {"tensors": damage.weights(calculator), "favourite": vars(damage.favourite(calculator))}
@@ -199,7 +205,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         return await at_desk(job)
 
     @app.post("/v1/damage", summary="Move one weight of a copy, and judge it anew on every prompt")
-    async def damaged(wanted: shapes.Damage) -> dict[str, Any]:
+    async def damaged(wanted: shapes.Damage) -> Response:
         check_digits(wanted.operands or [""], min(desks.limits.digits, desks.limits.steps))
 
         def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:

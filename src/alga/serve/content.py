@@ -5,6 +5,7 @@ All of it is what the network answered; the page and the exported file show it a
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -167,6 +168,11 @@ def certificate(held: Certificate, *, base: int = 10) -> dict[str, Any]:
         "statement": held.statement,
         "words": words,
     }
+
+
+def as_json(found: dict[str, Any]) -> bytes:
+    """Return plain values as the bytes of a JSON document."""
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def finite(value: float) -> float | None:

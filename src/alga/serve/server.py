@@ -19,7 +19,7 @@ def warm(shelf: Shelf) -> None:
     """Open the first network and compute what the page asks for first."""
     desk = Desk(shelf)
     calculator = desk.calculator(shelf.first)
-    shelf.once("domain", shelf.first, lambda: content.domain(calculator))
+    desk.domain(shelf.first)
     content.step(calculator, next(iter(calculator.trained.domain)))
     for name in shelf.names:
         shelf.once("model", name, lambda name=name: content.model(desk.calculator(name)))

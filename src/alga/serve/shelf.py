@@ -14,6 +14,7 @@ from alga.arithmetic import Arithmetic, Listener
 from alga.calculator import DEFAULT_MODEL, Calculator
 from alga.errors import AlgaError
 from alga.runs import Run
+from alga.serve import content
 from alga.serve.limits import RefusedError
 
 LOG: Final = logging.getLogger("alga.serve")
@@ -88,6 +89,11 @@ class Desk:
             if self._calculators[name].task.lookahead in self.shelf.names:
                 self._calculators[name].companion = self.calculator(str(self._calculators[name].task.lookahead))
         return self._calculators[name]
+
+    def domain(self, name: str) -> bytes:
+        """Return a network's domain as JSON, computed once."""
+        made: bytes = self.shelf.once("domain", name, lambda: content.as_json(content.domain(self.calculator(name))))
+        return made
 
     def arithmetic(
         self, base: int | None, model: str | None, engine: str | None, listener: Listener | None = None
