@@ -48,6 +48,7 @@ def serve(
     taken = server.listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken.getsockname()[1]}/"
+    typer.echo("Opening the network …", err=True)
     server.warm(shelf)
 
     def ready() -> None:

@@ -154,10 +154,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
     @app.get("/v1/models", summary="Every network that is served")
     async def models() -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            found = [
-                shelf.once("model", name, lambda name=name: content.model(desk.calculator(name)))
-                for name in shelf.names
-            ]
+            found = [desk.described(name) for name in shelf.names]
             return {"first": shelf.first, "verbs": SIGNS, "limits": vars(desks.limits), "models": found}
 
         return await at_desk(job)

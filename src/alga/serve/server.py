@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from threading import Thread
 
 import uvicorn
 
@@ -16,13 +17,12 @@ from alga.serve.shelf import Desk, Shelf
 
 
 def warm(shelf: Shelf) -> None:
-    """Open the first network and compute what the page asks for first."""
+    """Open the first network and compute what the page asks for first; read the others while nobody waits for them."""
     desk = Desk(shelf)
     calculator = desk.calculator(shelf.first)
     desk.domain(shelf.first)
     content.step(calculator, next(iter(calculator.trained.domain)))
-    for name in shelf.names:
-        shelf.once("model", name, lambda name=name: content.model(desk.calculator(name)))
+    Thread(target=lambda: [desk.described(name) for name in shelf.names], daemon=True).start()
 
 
 def listen(host: str, port: int) -> socket.socket:

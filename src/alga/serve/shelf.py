@@ -90,6 +90,11 @@ class Desk:
                 self._calculators[name].companion = self.calculator(str(self._calculators[name].task.lookahead))
         return self._calculators[name]
 
+    def described(self, name: str) -> dict[str, Any]:
+        """Return what a network is, in plain values."""
+        made: dict[str, Any] = self.shelf.once("model", name, lambda: content.model(self.calculator(name)))
+        return made
+
     def domain(self, name: str) -> bytes:
         """Return a network's domain as JSON, computed once."""
         made: bytes = self.shelf.once("domain", name, lambda: content.as_json(content.domain(self.calculator(name))))
