@@ -7,10 +7,11 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
+	@echo "make serve           set up, then the page in the browser: type two numbers, watch, look inside, break it"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
@@ -22,6 +23,7 @@ help:
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
+	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -78,6 +80,12 @@ train-all: .venv/.installed
 		elif test -e $$run/config.json; then $(BIN)/alga train --resume $$run; \
 		else $(BIN)/alga train --like $$model --out $$run; fi; done
 
+serve: .venv/.installed-serve
+	$(BIN)/alga serve
+
+screenshots: .venv/.installed-dev
+	$(BIN)/python docs/screenshots.py
+
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }
 	@echo "Setting up .venv (once) …"
@@ -91,6 +99,10 @@ train-all: .venv/.installed
 
 .venv/.installed-lab: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[lab]'
+	@touch $@
+
+.venv/.installed-serve: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[serve]'
 	@touch $@
 
 .venv/.installed-bench: .venv/.installed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
@@ -30,6 +31,17 @@ def reference() -> Path:
             pytest.fail(f"ALGA_REQUIRE asks for the reference weights, and {REFERENCE} is not there")
         pytest.skip("the author's weights are not here (they are not part of the repository)")
     return REFERENCE
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The system's Chromium, which `make test` never installs."""
+    found = shutil.which("chromium")
+    if found is None:
+        if "browser" in os.environ.get("ALGA_REQUIRE", "").split(","):
+            pytest.fail("ALGA_REQUIRE asks for a browser, and there is no chromium")
+        pytest.skip("NOT TESTED IN A BROWSER: there is no chromium here (apt-get install chromium)")
+    return found
 
 
 @pytest.fixture(scope="session")

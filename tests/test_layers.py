@@ -14,7 +14,7 @@ FLOW = (
     "table", "certificate", "sampling",
     "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
-    "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "cli", "__main__",
+    "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "serve", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (
     "errors",

@@ -30,6 +30,7 @@ def test_a_wheel_installed_into_a_clean_environment_has_the_adder(tmp_path: Path
     names = zipfile.ZipFile(wheel).namelist()
     assert "alga/models/addition/model.safetensors" in names
     assert "alga/py.typed" in names
+    assert "alga/serve/page/index.html" in names
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
     run(*pip, "--python", python, "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel)
     script = "import alga; a = alga.load(); print(a.add('65785', '8765'), a.certified)"

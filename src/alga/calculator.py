@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from alga import engines, runs
 from alga.answers import Answer, Trace
 from alga.certificate import Certificate
-from alga.engines import Solution, sequential
+from alga.engines import Solution, Step, sequential
 from alga.engines import table as table_engine
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -190,26 +190,32 @@ class Calculator:
         """How often the network was called so far; a network that was never opened was not."""
         return self.decoder.network_calls if "decoder" in vars(self) else 0
 
-    def trace(self, *operands: str, attention: bool = False, watch: Watch = unwatched) -> Trace:
-        """Solve one problem by the network, step by step, and keep the steps.
+    def trace(
+        self,
+        *operands: str,
+        attention: bool = False,
+        tell: Callable[[Step], None] | None = None,
+        watch: Watch = unwatched,
+    ) -> Trace:
+        """Solve one problem by the network, step by step, and keep the steps; `tell` hears of each when it is done.
 
         With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
 
         >>> print(str(Calculator.from_pretrained().trace("9582", "9261")).splitlines()[2])
                2ª) INPUT: 3C86  generates three OUTPUTS: 14S
         """
-        trace = Trace(self.task, self._traced(operands, watch))
+        trace = Trace(self.task, self._traced(operands, tell, watch))
         if not attention:
             return trace
         details = tuple(self.decoder.detail(step.prompt, step.text) for step in trace.steps)
         return dataclasses.replace(trace, details=details)
 
-    def _traced(self, operands: Sequence[str], watch: Watch) -> Answer:
+    def _traced(self, operands: Sequence[str], tell: Callable[[Step], None] | None, watch: Watch) -> Answer:
         self.engine_for("sequential")
         (result,) = self._answers(
             [operands],
             "sequential",
-            lambda ahead: sequential.solve(self.task, self.decoder, ahead, keep_steps=True, watch=watch),
+            lambda ahead: sequential.solve(self.task, self.decoder, ahead, keep_steps=True, tell=tell, watch=watch),
         )
         return result
 

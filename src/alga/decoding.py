@@ -136,20 +136,29 @@ class Decoder:
             **{package: metadata.version(package) for package in ("alga", "torch", "numba")},
         }
 
-    @torch.inference_mode()
     def detail(self, prompt: str, text: str) -> Detail:
         """Lay open the step in which the network wrote `text` for `prompt`."""
-        generated = [self.tokens.ids[token] for token in text]
-        ids_BL = torch.tensor([[*self.tokens.packed([prompt]), *generated[:-1]]], device=self.model.mask.device)
+        return self.details([(prompt, text)])[0]
+
+    @torch.inference_mode()
+    def details(self, steps: Sequence[tuple[str, str]]) -> list[Detail]:
+        """Lay open steps, each a prompt and the text written for it; all texts have one length."""
+        generated = [[self.tokens.ids[token] for token in text] for _, text in steps]
+        rows = [[*self.tokens.packed([prompt]), *ids[:-1]] for (prompt, _), ids in zip(steps, generated, strict=True)]
+        ids_BL = torch.tensor(rows, device=self.model.mask.device)
         attention: list[Tensor] = []
         with self._evaluating():
             logits_BLV = self.model(ids_BL, attention=attention)
-        return Detail(
-            tokens=tuple(self.tokens.vocabulary[i] for i in ids_BL[0].tolist()),
-            generated=tuple(text),
-            probabilities=logits_BLV[0].softmax(dim=-1).cpu(),
-            attention=torch.stack([weights_BHLL[0] for weights_BHLL in attention]).cpu(),
-        )
+        weights_BNHLL = torch.stack(attention, dim=1).cpu()
+        return [
+            Detail(
+                tokens=tuple(self.tokens.vocabulary[i] for i in row),
+                generated=tuple(text),
+                probabilities=logits_BLV[i].softmax(dim=-1).cpu(),
+                attention=weights_BNHLL[i],
+            )
+            for i, ((_, text), row) in enumerate(zip(steps, rows, strict=True))
+        ]
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:

@@ -14,13 +14,13 @@ from typing import Final
 
 from alga import runs, tasks
 from alga.arithmetic.on_paper import MINUS, Signed, StoppedError, Work, negated
-from alga.arithmetic.result import Note, Result
+from alga.arithmetic.result import Listener, Note, Result
 from alga.calculator import Calculator, load
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.tasks.numbers import digits_of, number
 
-__all__ = ["Arithmetic", "Note", "Result"]
+__all__ = ["Arithmetic", "Listener", "Note", "Result"]
 
 USES: Final = {  # the kinds of steps that an operation may be made of
     "add": ("add", "add three", "sub", "cmp"),
@@ -35,19 +35,27 @@ class Arithmetic:
     """The four operations and comparison in one base; `models` stand in for the shipped networks of their tasks."""
 
     def __init__(
-        self, base: int = 10, *, models: Sequence[str] = (), engine: str | None = None, keep_steps: bool = False
+        self,
+        base: int = 10,
+        *,
+        models: Sequence[str | Calculator] = (),
+        engine: str | None = None,
+        keep_steps: bool = False,
+        listener: Listener | None = None,
     ) -> None:
         self.base, self.digits = base, digits_of(base)
         self.engine = "sequential" if keep_steps else engine
-        self.keep_steps = keep_steps
+        self.keep_steps = keep_steps  # the listener hears of them
+        self.listener = listener or Listener()
         self._networks: dict[str, Calculator] = {}
         for model in models:
-            network = load(model)
+            network = model if isinstance(model, Calculator) else load(model)
+            name = network.run.name
             faces = {verb: face for verb, face in network.faces().items() if verb in tasks.verbs()}
             if not faces:
-                raise AlgaError(f"the model {model} does no arithmetic: it computes {network.task.summary}")
+                raise AlgaError(f"the model {name} does no arithmetic: it computes {network.task.summary}")
             if network.task.base != base:
-                raise AlgaError(f"the model {model} is for base {network.task.base}, not {base}")
+                raise AlgaError(f"the model {name} is for base {network.task.base}, not {base}")
             self._networks |= faces
         self.given = frozenset(self._networks)  # the kinds of steps that `models` are for
 
@@ -59,8 +67,12 @@ class Arithmetic:
                 raise AlgaError(
                     f"no network for {name} ships; train one with alga train --task {name}, and name it with --model"
                 )
-            self._networks[verb] = load(name)
+            self._networks[verb] = self._load(name)
         return self._networks[verb]
+
+    def _load(self, name: str) -> Calculator:
+        """Open a shipped network; one who has them open already says so here."""
+        return load(name)
 
     # --- operations on numbers with signs -----------------------------------------------------------------------------
 

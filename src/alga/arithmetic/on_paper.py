@@ -150,7 +150,9 @@ class Work:
         """Solve one problem by the network for it."""
         network, result = self._arithmetic.network(verb), self._result
         if self._arithmetic.keep_steps:
-            kept = network.trace(*numbers, watch=watch)
+            listener = self._arithmetic.listener
+            listener.problem(network, numbers)
+            kept = network.trace(*numbers, tell=listener.step, watch=watch)
             answer = kept.result
             if answer.answer is not None:
                 text = f"{network.task.expression(*numbers)} = {answer.answer}"
@@ -182,3 +184,4 @@ class Work:
     def _note(self, text: str) -> None:
         if self._arithmetic.keep_steps:
             self._result.trace.append(Note(text))
+            self._arithmetic.listener.note(text)

@@ -86,3 +86,16 @@ class Note:
     steps: tuple[Step, ...] = ()
     table: str = ""
     answer: str = ""
+
+
+class Listener:
+    """Hears of a trace while it is made; this one does nothing with it."""
+
+    def problem(self, network: Calculator, operands: tuple[str, ...]) -> None:
+        """Hear that a network is given a problem; its steps follow."""
+
+    def step(self, step: Step) -> None:
+        """Hear of a step that the network has taken."""
+
+    def note(self, text: str) -> None:
+        """Hear what is done between two problems."""

@@ -25,6 +25,7 @@ from alga.cli import (
     import_,
     lab,
     reproduce,
+    serve,
     solve,
     sweep,
     tasks,
@@ -55,6 +56,7 @@ app.command()(reproduce.reproduce)
 app.command()(lab.lab)
 app.command()(lab.report)
 app.command()(compare.compare)
+app.command()(serve.serve)
 app.command()(demo.demo)
 
 

@@ -7,7 +7,7 @@ Nothing is remembered from one round to the next, so every answer is the network
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,9 +38,10 @@ def solve(
     problems: Sequence[tuple[str, ...]],
     *,
     keep_steps: bool = False,
+    tell: Callable[[Step], None] | None = None,
     watch: Watch = unwatched,
 ) -> list[Solution]:
-    """Solve problems side by side; `watch` is told of steps done and steps there are."""
+    """Solve problems side by side; `watch` is told of steps done and steps there are, `tell` of each kept step."""
     walks = [_Walk(operands, task.columns(*operands)) for operands in problems]
     total, done = sum(len(walk.columns) for walk in walks), 0
     running = walks
@@ -66,6 +67,8 @@ def solve(
                 walk.uncertain = prompt
             if keep_steps:
                 walk.steps.append(_step(prompt, decoded))
+                if tell is not None:
+                    tell(walk.steps[-1])
         done += len(running)
         watch(done, total)
     return [_solution(task, walk) for walk in walks]

@@ -1,0 +1,180 @@
+"""What the page knows of a network: its domain with answers and margins, its steps laid open, its certificate in words.
+
+All of it is what the network answered; the page and the exported file show it and compute nothing of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from alga.calculator import Calculator
+from alga.certificate import Certificate
+from alga.engines import Step
+from alga.errors import AlgaError
+from alga.tasks import Task
+from alga.tokens import START, STOP, Tokens
+
+if TYPE_CHECKING:
+    from alga.decoding import Decoded
+
+WORDS = {
+    "proven": "Proven: a rigorous bound on all rounding says the same of any machine that keeps its assumptions.",
+    "checked": "Checked: every prompt, on the machine that ran the check. That is not a proof for other machines.",
+    "sampled": "Sampled: only some prompts were asked.",
+}
+
+
+def model(calculator: Calculator) -> dict[str, Any]:
+    """Return what a network is, in plain values."""
+    task, trained, run = calculator.task, calculator.trained, calculator.run
+    return {
+        "name": run.name,
+        "task": trained.name,
+        "summary": trained.summary,
+        "base": task.base,
+        "arity": task.arity,
+        "sign": task.sign,
+        "verbs": sorted(calculator.faces()),
+        "walks": task is trained and walks(task),  # over the digits of numbers, so that the page can lay it out
+        "prompts": len(trained.domain),
+        "certified": calculator.certified,
+    }
+
+
+def walks(task: Task) -> bool:
+    """Tell whether the columns of a task are the digits of numbers that stand one above the other."""
+    return type(task).rows is not Task.rows
+
+
+def domain(calculator: Calculator, decoded: Mapping[str, Decoded] | None = None) -> dict[str, Any]:
+    """Return every prompt of the domain with the network's answer and margin, as a grid of contexts by columns."""
+    task = calculator.trained
+    if decoded is None:
+        prompts = list(task.domain)
+        decoded = dict(zip(prompts, calculator.decoder(prompts), strict=True))
+    instances = list(task.domain.values())
+    contexts = list(dict.fromkeys(instance.context for instance in instances))
+    contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
+    columns = list(dict.fromkeys(instance.column for instance in instances))
+    row, place = ({value: i for i, value in enumerate(values)} for values in (contexts, columns))
+    return {
+        "model": calculator.run.name,
+        "task": task.name,
+        "summary": task.summary,
+        "contexts": contexts,
+        "columns": columns,
+        "cells": [
+            {
+                "prompt": instance.prompt,
+                "row": row[instance.context],
+                "place": place[instance.column],
+                "text": decoded[instance.prompt].text,
+                "margin": finite(decoded[instance.prompt].margin),
+                "expected": instance.output + STOP,
+            }
+            for instance in instances
+        ],
+    }
+
+
+def step(calculator: Calculator, prompt: str) -> dict[str, Any]:
+    """Lay one step open: what the network writes for a prompt, with all probabilities and every head's attention."""
+    tokens, decoder = calculator.run.config.tokens, calculator.decoder
+    tokens.packed([prompt])  # says what is wrong
+    if not prompt or START in prompt:
+        raise AlgaError(f"expected a prompt such as {next(iter(calculator.trained.domain))!r}, got {prompt!r}")
+    (written,) = decoder([prompt])
+    detail = decoder.detail(prompt, written.text)
+    known = calculator.trained.domain.get(prompt)
+    return {
+        "model": calculator.run.name,
+        "prompt": prompt,
+        "text": written.text,
+        "margin": finite(written.margin),
+        "expected": known.output + STOP if known else None,
+        "tokens": list(detail.tokens),
+        "vocabulary": list(tokens.vocabulary),
+        "probabilities": detail.probabilities.tolist(),
+        "attention": detail.attention.tolist(),
+    }
+
+
+def problem(task: Task, name: str, operands: tuple[str, ...]) -> dict[str, Any]:
+    """Return how a problem stands on paper before its first step."""
+    return {
+        "model": name,
+        "task": task.name,
+        "expression": task.expression(*operands),
+        "sign": task.sign,
+        "rows": list(task.rows(*operands) or ()),
+        "from_right": task.from_right,
+        "repeats": task.repeats,
+        "columns": len(task.columns(*operands)),
+    }
+
+
+def taken(task: Task, tokens: Tokens, done: Step, *, last: bool) -> dict[str, Any]:
+    """Return a step that was taken: what it adds to the answer, and what is left of its output for the next column."""
+    output = tokens.output(done.text)
+    return {
+        "prompt": done.prompt,
+        "text": done.text,
+        "margin": finite(done.margin),
+        "written": None if output is None else (task.ending if last else task.written)(output),
+        "carry": "" if output is None else carry(task, output),
+    }
+
+
+def carry(task: Task, output: str) -> str:
+    """Return the part of an output that is not written down: a carry, a borrow mark, a remainder.
+
+    >>> from alga.tasks import find
+    >>> carry(find("addition"), "15"), carry(find("subtraction"), "-7"), carry(find("division-by-a-digit"), "32")
+    ('1', '-', '2')
+    """
+    written = task.written(output)
+    return output.removesuffix(written) if output.endswith(written) else output.removeprefix(written)
+
+
+def certificate(held: Certificate, *, base: int = 10) -> dict[str, Any]:
+    """Return a certificate with its meaning in sentences; failures beyond the first hundred are counted only."""
+    right = held.prompts - len(held.failures)
+    if held.certified:
+        words = [
+            f"The network was asked every one of the {held.prompts:,} prompts that a problem of any length can lead "
+            "to, and answered all of them right.",
+            "Each step of a problem is one of these prompts. So by induction over the columns every problem comes out "
+            "right, however long the numbers are.",
+            f"The closest decision is at {held.least_margin_prompt}: there the token chosen leads the next by "
+            f"{held.least_margin:.2f} logits.",
+            WORDS[held.strength],
+        ]
+    else:
+        worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in held.failures[:3])
+        words = [
+            f"Not certified: {right:,} of {held.prompts:,} prompts are right, {len(held.failures):,} are wrong or "
+            "undecided.",
+            f"Among them: {worst}.",
+            "A problem that meets one of them goes wrong there; one that does not still comes out right.",
+        ]
+    return {
+        **held.as_dict(),
+        "failures": [vars(failure) for failure in held.failures[:100]],
+        "wrong": len(held.failures),
+        "base": base,
+        "statement": held.statement,
+        "words": words,
+    }
+
+
+def as_json(found: dict[str, Any]) -> bytes:
+    """Return plain values as the bytes of a JSON document."""
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold; None where a logit overflowed."""
+    return round(value, 5) if math.isfinite(value) else None

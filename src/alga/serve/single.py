@@ -1,0 +1,151 @@
+"""The page as one file without a server: the table, every step's inside and a few damaged copies embedded.
+
+Its content security policy names the hashes of its own scripts and styles, and allows no request at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from alga import export
+from alga.calculator import Calculator
+from alga.errors import AlgaError
+from alga.progress import Watch, unwatched
+from alga.serve import content, damage
+
+if TYPE_CHECKING:
+    from alga.decoding import Detail
+
+PAGE: Final = Path(__file__).parent / "page"
+LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # what is added to the damaged weight
+LARGEST: Final = 5_000  # prompts: more of them would make a file of many megabytes
+
+
+def page(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+    """Return the page with all that one network answers, as one HTML file."""
+    task = calculator.trained
+    if not content.walks(task):
+        raise AlgaError(f"{task.name} does not walk over the digits of numbers alone: a page cannot lay it out")
+    if len(task.domain) > LARGEST:
+        raise AlgaError(f"a page holds up to {LARGEST:,} prompts, {task.name} has {len(task.domain):,}; use alga serve")
+    return _one_file(_content(calculator, watch)).encode()
+
+
+def _content(calculator: Calculator, watch: Watch) -> dict[str, Any]:
+    """Return what the page would have asked a server for."""
+    described = content.model(calculator)
+    held = calculator.run.certificate if calculator.certified else calculator.certify()
+    assert held is not None
+    domain = content.domain(calculator)
+    weight = damage.favourite(calculator)
+    parts = len(task_prompts := list(calculator.trained.domain)) + len(LEVELS)
+
+    def told(done: int) -> None:
+        watch(done, parts)
+
+    inside = _inside(calculator, domain["cells"], told)
+    levels = []
+    for i, amount in enumerate(LEVELS, start=1):
+        levels.append(_level(calculator, weight, amount, domain["cells"]))
+        told(len(task_prompts) + i)
+    return {
+        "models": {"first": described["name"], "models": [described]},
+        "certificate": content.certificate(held, base=calculator.task.base),
+        "domain": domain,
+        "table": json.loads(export.table(calculator)),
+        "inside": inside,
+        "weight": vars(weight),
+        "levels": levels,
+    }
+
+
+def _inside(calculator: Calculator, cells: list[dict[str, Any]], told: Callable[[int], None]) -> dict[str, Any]:
+    """Return every step's probabilities (as -1000 ln p, two bytes each) and attention (in 255ths, a byte each)."""
+    tokens, shape = calculator.run.config.tokens, calculator.run.config.model
+    most, size = tokens.input_length + tokens.output_length, len(tokens.vocabulary)
+    probabilities, attention = bytearray(), bytearray()
+    for done, detail in enumerate(_details(calculator, cells), start=1):
+        rows = detail.probabilities.tolist()
+        for i in range(tokens.output_length):
+            for j in range(size):
+                chance = max(rows[i][j], 1e-28) if i < len(rows) else 1.0
+                probabilities += min(65_535, round(-1000 * math.log(chance))).to_bytes(2, "little")
+        for heads in detail.attention.tolist():
+            for head in heads:
+                padded = [[*row, *[0.0] * (most - len(row))] for row in head]
+                padded += [[0.0] * most] * (most - len(head))
+                attention += bytes(round(255 * weight) for row in padded for weight in row)
+        told(done)
+    return {
+        "vocabulary": list(tokens.vocabulary),
+        "input": tokens.input_length,
+        "output": tokens.output_length,
+        "layers": shape.layers,
+        "heads": shape.heads,
+        "probabilities": base64.b64encode(probabilities).decode(),
+        "attention": base64.b64encode(attention).decode(),
+    }
+
+
+def _details(calculator: Calculator, cells: list[dict[str, Any]]) -> list[Detail]:
+    """Lay every step open, those with outputs of one length together."""
+    found: dict[str, Detail] = {}
+    for length in {len(cell["text"]) for cell in cells}:
+        steps = [(cell["prompt"], cell["text"]) for cell in cells if len(cell["text"]) == length]
+        opened = calculator.decoder.details(steps)
+        found |= {prompt: detail for (prompt, _), detail in zip(steps, opened, strict=True)}
+    return [found[cell["prompt"]] for cell in cells]
+
+
+def _level(calculator: Calculator, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a damaged copy: its table, its certificate, and its answers where they differ."""
+    hurt, before = damage.damaged(calculator, weight, amount)
+    judged = hurt.run.judged()
+    held = judged.certificate
+    assert held is not None
+    now = content.domain(hurt)["cells"]
+    telling = damage.example(hurt, held)
+    table = json.loads(export.table(Calculator(judged)))
+    return {
+        "amount": amount,
+        "weight": {**vars(weight), "before": before, "after": before + amount},
+        "table": {key: table[key] for key in ("task", "from_right", "fill", "repeats", *_ANSWERS)},
+        "texts": {i: cell["text"] for i, cell in enumerate(now) if cell["text"] != cells[i]["text"]},
+        "margins": [None if cell["margin"] is None else round(cell["margin"], 2) for cell in now],
+        "certificate": content.certificate(held),
+        "example": list(telling) if telling else None,
+    }
+
+
+_ANSWERS: Final = ("start", "after", "written", "ending")
+
+
+def _one_file(held: dict[str, Any]) -> str:
+    """Put the page's files and the content into one, with a policy that allows nothing else."""
+    html = (PAGE / "index.html").read_text()
+    styles = [(PAGE / name).read_text() for name in re.findall(r'<link rel="stylesheet" href="([^"]+)">', html)]
+    scripts = [(PAGE / name).read_text() for name in re.findall(r'<script src="([^"]+)" defer></script>', html)]
+    policy = (
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    meta = f'<meta http-equiv="content-security-policy" content="{policy}">'
+    data = json.dumps(held, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    html = re.sub(r'\n<(?:link rel="stylesheet"|script src=)[^\n]*', "", html)
+    html = html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
+    html = html.replace("</head>", "".join(f"<style>{text}</style>\n" for text in styles) + "</head>")
+    body = f'<script type="application/json" id="alga-content">{data}</script>\n'
+    body += "".join(f"<script>{text}</script>\n" for text in scripts)
+    return html.replace("</body>", f"{body}</body>")
+
+
+def _hashes(texts: Iterable[str]) -> str:
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
