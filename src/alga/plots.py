@@ -155,7 +155,8 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             axes.set_xticks(range(len(panel.names)), panel.names, fontsize=8)
             axes.set_xlim(-0.5, len(panel.names) - 0.5)
         if panel.yscale == "linear":
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            low, high = axes.get_ylim()
+            axes.set_ylim(min(0.0, low), high + 0.03 * (high - min(0.0, low)))
         elif panel.yscale == "symlog":
             axes.set_ylim(bottom=-0.2)  # counts: just enough to see a zero
         axes.set_title(panel.title, fontsize=10)

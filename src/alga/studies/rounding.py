@@ -56,7 +56,7 @@ class Rounding(Study):
                     f"{_right(shipped, name)} of {len(shipped)}",
                 ]
             )
-        fallen = [["shipped network", *FORMATS]]
+        fallen = [["shipped network that fails somewhere", *FORMATS]]
         for record in shipped:
             if any(record[name]["wrong"] for name in FORMATS):
                 verdicts = [

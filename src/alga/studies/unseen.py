@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from alga.sweeps import Settings
 
+NEARLY: Final = 90.0  # percent of the unseen prompts
 SHOWN: Final = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -66,13 +67,16 @@ class Unseen(Study):
             if enough
             else "At no share were half of the networks right on every prompt"
         )
+        near = [part for part, members in groups.items() if _right(members).value >= NEARLY]
         answer = (
             f"With {first:.0%} of the domain shown, a median of {_right(groups[first]).value:.1f} % of the unseen "
-            f"prompts are right. {most}."
+            f"prompts are right"
+            + (f", with {min(near):.0%} {_right(groups[min(near)]).value:.1f} %" if near else "")
+            + f". {most}."
         )
         not_all = [part for part, members in groups.items() if _whole(members) < len(members)]
         failed = (
-            f"Not every seed is right everywhere at {', '.join(f'{part:.0%}' for part in not_all)}: without the "
+            f"Not every seed is right everywhere, shown {', '.join(f'{part:.0%}' for part in not_all)}: without the "
             "certificate one would not know which."
             if not_all
             else "Every seed was right everywhere."
