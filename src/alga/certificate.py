@@ -64,9 +64,7 @@ class Proof:
     @classmethod
     def of(cls, content: dict[str, Any]) -> Proof:
         """Read a proof from plain values."""
-        proof = cls(
-            assumptions=content["assumptions"], bounds=tuple(Bound(**bound) for bound in content["bounds"])
-        )
+        proof = cls(assumptions=content["assumptions"], bounds=tuple(Bound(**bound) for bound in content["bounds"]))
         if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):
             raise TypeError("a proven margin must be a number or null")
         return proof
@@ -139,7 +137,7 @@ class Certificate:
             content = json.loads(text)
             content["failures"] = tuple(Failure(**failure) for failure in content["failures"])
             content["batch_sizes"] = tuple(content["batch_sizes"])
-            if "proof" in content:
+            if content.get("proof") is not None:
                 content["proof"] = Proof.of(content["proof"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:

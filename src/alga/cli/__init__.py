@@ -29,6 +29,7 @@ from alga.cli import (
     sweep,
     tasks,
     train,
+    verify,
 )
 from alga.errors import AlgaError
 
@@ -47,6 +48,7 @@ app.command()(tasks.tasks)
 app.command()(train.train)
 app.command()(sweep.sweep)
 app.command()(certify.certify)
+app.command()(verify.verify)
 app.command()(evaluate.evaluate)
 app.command()(bench.bench)
 app.command()(export.export)

@@ -14,12 +14,13 @@ from typing import Final
 
 import numpy as np
 
+from alga.assumptions import VERSION
 from alga.certificate import Bound, Proof
 from alga.config import Config, ModelConfig
 from alga.progress import Watch, unwatched
 from alga.proof import lemmas
-from alga.proof.arithmetic import ARITHMETICS, VERSION, Arithmetic
-from alga.proof.bounds import Array
+from alga.proof.arithmetic import ARITHMETICS, Arithmetic
+from alga.proof.bounds import Array, Ids
 from alga.proof.lemmas import Affine, Ball, Rounding
 from alga.tokens import START, STOP_ID
 
@@ -55,16 +56,14 @@ def margins(config: Config, weights: Weights, prompts: list[str], arithmetics: t
     outputs = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
     begun = np.array([[*row, tokens.ids[START]] for row in tokens.prompts(prompts)])
     with np.errstate(all="ignore"):  # what overflows is infinite, what is then unknown is no proof
-        found_ABOV = bounded(
-            config.model, weights, np.hstack([begun, outputs[:, :-1]]), outputs, Rounding(arithmetics)
-        )
+        found_ABOV = bounded(config.model, weights, np.hstack([begun, outputs[:, :-1]]), outputs, Rounding(arithmetics))
     found_ABO = np.nan_to_num(found_ABOV, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min(axis=-1)
     stopped_BO = np.cumsum(outputs == STOP_ID, axis=1) - (outputs == STOP_ID) > 0
     least: Array = np.where(stopped_BO, np.inf, found_ABO).min(axis=-1)
     return least
 
 
-def bounded(shape: ModelConfig, weights: Weights, ids_BL: Array, right_BO: Array, rounding: Rounding) -> Array:
+def bounded(shape: ModelConfig, weights: Weights, ids_BL: Ids, right_BO: Ids, rounding: Rounding) -> Array:
     """Return lower bounds of the margins of right tokens over each other one (ABOV)."""
     length = ids_BL.shape[1]
     hidden_LL = np.triu(np.ones((length, length), dtype=bool), 1)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from alga.proof.arithmetic import FLOAT64
 
 Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
 
 SLACK: Final = 1 + 1e-9
 POWERS: Final = 3  # how often a Gram matrix is squared
@@ -31,7 +32,8 @@ def gamma(terms: int, unit: Array) -> Array:
 
 def lengths(vectors: Array) -> Array:
     """Return upper bounds of the lengths of the vectors along the last axis."""
-    return np.sqrt(np.einsum("...d,...d->...", vectors, vectors)) * SLACK
+    found: Array = np.sqrt(np.einsum("...d,...d->...", vectors, vectors)) * SLACK
+    return found
 
 
 def applied(vectors: Array, matrix: Array) -> tuple[Array, Array]:
@@ -49,7 +51,7 @@ def norms(matrices: Array, powers: int = POWERS) -> Array:
     4.0
     """
     side = min(matrices.shape[-2:])
-    size = np.sqrt(np.einsum("...ij,...ij->...", matrices, matrices)) + 1e-300
+    size: Array = np.sqrt(np.einsum("...ij,...ij->...", matrices, matrices)) + 1e-300
     if side > 2048:
         return size * SLACK
     scaled = matrices / size[..., None, None]

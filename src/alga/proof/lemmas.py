@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 import torch
 
-from alga.proof.arithmetic import ERF_UNITS, EXP_UNITS, FLOAT64, LARGEST, Arithmetic
-from alga.proof.bounds import LOST, SLACK, Array, applied, gamma, lengths, norms
+from alga.assumptions import ERF_UNITS, EXP_UNITS
+from alga.proof.arithmetic import FLOAT64, LARGEST, Arithmetic
+from alga.proof.bounds import LOST, SLACK, Array, Ids, applied, gamma, lengths, norms
 
 EPSILON: Final = 1e-5  # of LayerNorm
 GELU_BEND: Final = 0.4  # half of the largest |gelu''|, which is 2 / sqrt(2 pi) at 0
@@ -179,8 +180,9 @@ def _head(
     hidden_QL: Array,
     rounding: Rounding,
 ) -> tuple[Array, Array, Array, Array]:
-    """Return one head's mix of values, its rounding errors, by how much each component of it may be off in all, and
-    how far what came in moves it behind the out map.
+    """Return one head's mix of values, its rounding errors, by how much each component of it may be off in all.
+
+    And how far what came in moves it behind the out map.
     """
     (q, q_own, q_off, rq_ABQ, w_q), (k, k_own, k_off, r_ABL, w_k), (v, v_own, v_off, w_v, w_o) = query, key, value
     width, positions = q.shape[-1], k.shape[1]
@@ -235,9 +237,7 @@ def _product_lost(a: Array, b: Array) -> Array:
     return len(b) * LOST * lengths(a.ravel()) * lengths(b.ravel())
 
 
-def _added(
-    x: Ball, inner: tuple[Array, Array, Array], moved_ABQ: Array, out: Affine, rounding: Rounding
-) -> Ball:
+def _added(x: Ball, inner: tuple[Array, Array, Array], moved_ABQ: Array, out: Affine, rounding: Rounding) -> Ball:
     """Return `x` plus a linear map of what is inside, which is moved behind the map as told.
 
     Of what is inside there is the midpoint, the rounding errors, and by how much each component may be off in all.
@@ -272,13 +272,13 @@ def feed_forward(x: Ball, y: Ball, hidden: Affine, out: Affine, rounding: Roundi
     return _added(x, (h_BLF * phi_BLF, rounded_ABLF, gelu_off_ABLF), moved_ABL, out, rounding)
 
 
-def margins(y: Ball, head: Array, right_BL: Array, rounding: Rounding) -> Array:
+def margins(y: Ball, head: Array, right_BL: Ids, rounding: Rounding) -> Array:
     """Return lower bounds of the right token's logit minus each other one's (ABLV; infinite at the right one)."""
     logits_BLV, own_ABLV, _ = linear(y, Affine(head, np.zeros(len(head))), rounding)
     at = right_BL[..., None]
     apart_VV = lengths((head[:, None] - head) * y.scale_D)
     off = y.radius_ABL[..., None] * apart_VV[right_BL] + own_ABLV + np.take_along_axis(own_ABLV, at[None], axis=-1)
     off = off * SLACK + 1e-14 * (np.abs(logits_BLV) + np.abs(np.take_along_axis(logits_BLV, at, axis=-1)))
-    found = np.take_along_axis(logits_BLV, at, axis=-1) - logits_BLV - off
+    found: Array = np.take_along_axis(logits_BLV, at, axis=-1) - logits_BLV - off
     np.put_along_axis(found, np.broadcast_to(at, (len(found), *at.shape)), np.inf, axis=-1)
     return found

@@ -11,11 +11,12 @@ import importlib.util
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from alga import config as configs
+from alga.assumptions import VERSION
 from alga.certificate import Certificate
 from alga.config import Config
 from alga.errors import AlgaError
@@ -37,6 +38,18 @@ class Verdict:
     real_above: float = math.inf  # the same from above
     proven: dict[str, float] = field(default_factory=dict)  # the least margin in each arithmetic
     objections: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values; a margin that is unknown is null."""
+        margins = {"real": self.real, **self.proven}
+        return {
+            "task": self.task,
+            "prompts": self.prompts,
+            "sha256": self.sha256,
+            "assumptions": VERSION,
+            "margins": {name: margin if math.isfinite(margin) else None for name, margin in margins.items()},
+            "objections": self.objections,
+        }
 
     @property
     def agrees(self) -> bool:
@@ -126,6 +139,8 @@ def objections(certificate: Certificate, found: Verdict) -> list[str]:
         said.append("it certifies nothing")
     if not found.real > 0:
         said.append(f"a prompt is not answered rightly: its margin is {found.real:.4g} without any rounding")
+    if certificate.proof and certificate.proof.assumptions != VERSION:
+        said.append(f"it rests on the assumptions {certificate.proof.assumptions}, not {VERSION}")
     for bound in certificate.proof.bounds if certificate.proof else ():
         here = found.real if bound.arithmetic == "real" else found.proven.get(bound.arithmetic, -math.inf)
         if bound.proven and not here > 0:

@@ -118,7 +118,7 @@ class Values:
 
     def _keep(self, name: str, rows: list[list[Any]], positions: int) -> list[list[Any]]:
         self.kept[name] = np.array([[float(t) for t in row] for row in rows]).reshape(self.B, positions, -1)
-        self.radius = max(self.radius, max(float(max(t.rad() for t in row)) for row in rows))
+        self.radius = max(self.radius, *(float(max(t.rad() for t in row)) for row in rows))
         return rows
 
     def _linear(self, name: str, rows: list[list[Any]], map_: str, positions: int) -> list[list[Any]]:
@@ -160,8 +160,8 @@ class Values:
                     whole = sum(grown, arb(0))
                     shares.append([t / whole for t in grown])
                 values = arb_mat([row[h * W : (h + 1) * W] for row in v[here[1]]])
-                for row, part in zip(rows, (arb_mat(shares) * values).tolist(), strict=True):
-                    row += part
+                for n, part in enumerate((arb_mat(shares) * values).tolist()):
+                    rows[n] += part
                 weights += shares
             mixed += rows
         self._keep(f"{i}.weights", weights, shape.heads * (L - skip))
@@ -171,5 +171,3 @@ class Values:
 def _times(rows: list[list[Any]], matrix: Any) -> Any:
     """Return rows, each with a one behind it for the bias, times a matrix."""
     return arb_mat([[*row, arb(1)] for row in rows]) * matrix
-
-

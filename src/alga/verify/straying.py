@@ -123,7 +123,8 @@ class Straying:
         rounded = 13 * self.unit * (np.abs(h) + moved) + 8 * self.least * (1 + np.abs(h) + moved)
         rounded = rounded + self._up(np.abs(slope)) * own
         inner = self.values.kept[f"{i}.gelu"], rounded, 1.13 * moved + rounded
-        return (self._out(f"{i}.back", self.values.kept[f"{i}.x"], off, inner) + steep * r + bend) * MORE
+        found: Array = (self._out(f"{i}.back", self.values.kept[f"{i}.x"], off, inner) + steep * r + bend) * MORE
+        return found
 
     def _attention(self, i: int, stream: str, off: Array) -> Array:
         maps, kept, heads = self.network.maps, self.values.kept, self.shape.heads
@@ -136,7 +137,9 @@ class Straying:
         skip = L - Q
         total, own_out, moved_out = np.zeros((B, Q)), np.zeros_like(exact), np.zeros_like(exact)
         for head, weights_BQL in enumerate(kept[f"{i}.weights"].reshape(B, heads, Q, L).swapaxes(0, 1)):
-            e, w = (slice(head * (n // heads), (head + 1) * (n // heads)) for n in (own["q"].shape[-1], exact.shape[-1]))
+            e, w = (
+                slice(head * (n // heads), (head + 1) * (n // heads)) for n in (own["q"].shape[-1], exact.shape[-1])
+            )
             seen = {"q": slice(skip, None), "k": slice(None)}
             q, k = (
                 (kept[f"{i}.{n}"][:, s, e], own[n][:, s, e], moved[n][:, s, e], maps[f"{i}.{n}"][0][e] * gain)
