@@ -36,11 +36,21 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Ball:
-    """Vectors `mid + scale * d`, with d no longer than the radius."""
+    """Vectors `mid + scale * d`, with d no longer than the radius.
+
+    Each `drift` may be added besides, at most so many times: a norm's moments are two numbers, whose errors move all
+    components together, and a ball would let them move apart.
+    """
 
     mid_BLD: Array
     scale_D: Array
     radius_ABL: Array
+    drifts: tuple[tuple[Array, Array], ...] = ()  # a vector for each position, how many times
+
+    def after(self, skip: int) -> Ball:
+        """Return the ball without its first positions."""
+        drifts = tuple((vector_BLD[:, skip:], times_ABL[..., skip:]) for vector_BLD, times_ABL in self.drifts)
+        return Ball(self.mid_BLD[:, skip:], self.scale_D, self.radius_ABL[..., skip:], drifts)
 
 
 @dataclass(frozen=True)
@@ -122,24 +132,35 @@ def norm(x: Ball, gain: Affine, rounding: Rounding) -> Ball:
     least_ABL = np.maximum(deviation_BL / SLACK - lost_BL - e_ABL, 0)
     root_ABL = np.sqrt(least_ABL**2 + EPSILON) / SLACK
     off_mean, off_root = moment_errors(n, mean_ABL, spread_ABL, root_ABL, rounding)
-    radius_ABL = x.radius_ABL / root_ABL + math.sqrt(n) * (off_mean / root_ABL * (1 + off_root) + off_root)
+    radius_ABL = x.radius_ABL / root_ABL * (1 + off_root) + 1e-10 * off_root  # the drift's direction is rounded too
     # Where the gain is small, dividing by it would blow up what rounding adds.
     size_D = np.abs(gain.matrix)
     scale_D = np.maximum(size_D, size_D.max() / 8 + 1e-30)
     most_ABLD = (fused(x.mid_BLD, x.radius_ABL[..., None]) + (mean_ABL + off_mean)[..., None]) * size_D
     own_ABLD = sum_error(8, most_ABLD * ((1 + off_root) / root_ABL)[..., None] + np.abs(gain.bias), rounding)
     radius_ABL = (radius_ABL + lengths(own_ABLD / scale_D)) * SLACK
-    return Ball(unit_BLD * gain.matrix + gain.bias, scale_D, radius_ABL)
+    pattern_BLD = unit_BLD * gain.matrix
+    shift_BLD = np.broadcast_to(gain.matrix, pattern_BLD.shape)
+    drifts = ((pattern_BLD, off_root * SLACK), (shift_BLD, off_mean / root_ABL * (1 + off_root) * SLACK))
+    return Ball(pattern_BLD + gain.bias, scale_D, radius_ABL, drifts)
 
 
 def linear(x: Ball, map_: Affine, rounding: Rounding, more: int = 2) -> tuple[Array, Array, Array]:
-    """Return a linear map's midpoint, the rounding errors of each output, and by how much each may be off in all."""
+    """Return a linear map's midpoint, the rounding errors of each output, and by how much each may be off in all.
+
+    Drifts are among the errors; what moves within the ball is not.
+    """
     n = x.mid_BLD.shape[-1]
     mid_BLM = x.mid_BLD @ map_.matrix.T + map_.bias
     size = np.abs(map_.matrix)
     moved_ABLM = x.radius_ABL[..., None] * lengths(size * x.scale_D)
-    magnitudes = fused(np.abs(x.mid_BLD) @ size.T + np.abs(map_.bias), moved_ABLM) * SLACK
-    own_ABLM = sum_error(n + more, magnitudes, rounding)
+    drift_ABLM, reach_ABLM = np.zeros((2, *moved_ABLM.shape))
+    for vector_BLD, times_ABL in x.drifts:
+        along_BLM, lost_BL = applied(vector_BLD, map_.matrix.T)
+        drift_ABLM += times_ABL[..., None] * (np.abs(along_BLM) + lost_BL[..., None])
+        reach_ABLM += times_ABL[..., None] * (np.abs(vector_BLD) @ size.T)
+    magnitudes = fused(np.abs(x.mid_BLD) @ size.T + np.abs(map_.bias), moved_ABLM + reach_ABLM) * SLACK
+    own_ABLM = (sum_error(n + more, magnitudes, rounding) + drift_ABLM) * SLACK
     return mid_BLM, own_ABLM, (own_ABLM + moved_ABLM) * SLACK
 
 
@@ -152,8 +173,8 @@ def attention(
     true where a position must not be seen.
     """
     skip = len(y.mid_BLD[0]) - len(hidden_QL)
-    x = Ball(x.mid_BLD[:, skip:], x.scale_D, x.radius_ABL[..., skip:])
-    query = Ball(y.mid_BLD[:, skip:], y.scale_D, y.radius_ABL[..., skip:])
+    x = x.after(skip)
+    query = y.after(skip)
     (q, q_own, q_off), (k, k_own, k_off) = linear(query, maps[0], rounding, 6), linear(y, maps[1], rounding, 6)
     v, v_own, v_off = linear(y, maps[2], rounding)
     mixed_BQD = np.zeros_like(x.mid_BLD)

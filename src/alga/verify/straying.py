@@ -9,6 +9,7 @@ Shapes: B prompts, L positions, Q positions computed, D width, E width of a head
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -40,6 +41,18 @@ def stretch(m: Array) -> Array:
     return found
 
 
+@dataclass(frozen=True)
+class Normed:
+    """Vectors behind a norm, and how they may stray: each way before the gain, or along it as a whole."""
+
+    exact: Array
+    stray: Array  # how far in any direction, before the gain
+    gain: Array
+    centred: Array  # the vectors without the norm's shift,
+    scaled: Array  # and by what share of themselves they may be off
+    shifted: Array  # how many times the gain may be added
+
+
 class Straying:
     """Follows one arithmetic through a network whose exact values are known."""
 
@@ -56,10 +69,10 @@ class Straying:
             off = self._attention(i, stream, off)
             off = self._feed_forward(i, off)
             stream = f"{i}.y"
-        y, r, gain = self._norm("final_norm", stream, off)
-        own, _ = self._linear(y, r, gain, head, np.zeros(len(head)))
-        apart_VV = _lengths((head[:, None] - head) * gain)
-        lost: Array = r[..., None] * apart_VV[right_BQ] + own + np.take_along_axis(own, right_BQ[..., None], -1)
+        y = self._norm("final_norm", stream, off)
+        own, _ = self._linear(y, head, np.zeros(len(head)))
+        apart_VV = _lengths((head[:, None] - head) * y.gain)
+        lost: Array = y.stray[..., None] * apart_VV[right_BQ] + own + np.take_along_axis(own, right_BQ[..., None], -1)
         return lost * MORE + self.values.tiny
 
     def _sum(self, terms: int, magnitudes: Array) -> Array:
@@ -70,13 +83,13 @@ class Straying:
     def _up(self, sizes: Array) -> Array:
         return sizes * MORE + self.values.tiny
 
-    def _norm(self, name: str, stream: str, off: Array) -> tuple[Array, Array, Array]:
-        """Return the exact normed vectors, how far they may stray before the gain, and the gain's size."""
+    def _norm(self, name: str, stream: str, off: Array) -> Normed:
+        """Return the exact normed vectors, and how far they may stray."""
         x = self.values.kept[stream]
         n = x.shape[-1]
         if name not in self.network.norms:
-            return x, off, np.ones(n)
-        gain, shift = (np.abs(part) for part in self.network.norms[name])
+            return Normed(x, off, np.ones(n), np.zeros_like(x), np.zeros_like(off), np.zeros_like(off))
+        gain, shift = self.network.norms[name]
         step = off / math.sqrt(n)
         mean = self._up(np.abs(x.mean(axis=-1))) + step
         exact = x.std(axis=-1)
@@ -90,15 +103,24 @@ class Straying:
         merged = 2 * spread * part + part**2 + self._sum(n + 10, (spread + part) ** 2)
         wrong = np.maximum(squares, merged) / root**2
         factor = np.where(wrong < 0.5, wrong / 2 * (1 + 1.5 * wrong), np.inf) + 8 * self.unit
-        stray = off / root + math.sqrt(n) * (off_mean / root * (1 + factor) + factor)
         most = (np.abs(x) + (off + mean + off_mean)[..., None]) * ((1 + factor) / root)[..., None]
-        stray = stray + _lengths(self._sum(8, self._up(most + shift / gain)))  # a gain of nought proves nothing
-        return self.values.kept[f"{name}.normed"], stray * MORE, gain
+        own = _lengths(self._sum(8, self._up(most + np.abs(shift / gain))))  # a gain of nought proves nothing
+        y = self.values.kept[f"{name}.normed"]
+        return Normed(
+            y, (off / root * (1 + factor) + own) * MORE, gain, y - shift, factor, off_mean / root * (1 + factor)
+        )
 
-    def _linear(self, y: Array, r: Array, gain: Array, w: Array, bias: Array, more: int = 2) -> tuple[Array, Array]:
-        """Return the rounding errors of a linear map's outputs, and by how much each may be off in all."""
-        moved = r[..., None] * _lengths(w * gain)
-        own = self._sum(w.shape[1] + more, self._up(np.abs(y) @ np.abs(w).T + np.abs(bias) + moved))
+    def _linear(self, y: Normed, w: Array, bias: Array, more: int = 2) -> tuple[Array, Array]:
+        """Return the errors of a linear map's outputs, and by how much each may be off in all.
+
+        The first are those of rounding and those of the norm's two moments, which move all components together.
+        """
+        moved = y.stray[..., None] * _lengths(w * y.gain)
+        scaled, shifted = y.scaled[..., None], y.shifted[..., None]
+        drift = scaled * self._up(np.abs(y.centred @ w.T)) + shifted * self._up(np.abs(w @ y.gain))
+        size = np.abs(w).T
+        reach = scaled * (np.abs(y.centred) @ size) + shifted * (np.abs(y.gain) @ size)
+        own = self._sum(w.shape[1] + more, self._up(np.abs(y.exact) @ size + np.abs(bias) + moved + reach)) + drift
         return own, own + moved
 
     def _out(self, map_: str, before: Array, off: Array, inner: tuple[Array, Array, Array]) -> Array:
@@ -114,8 +136,9 @@ class Straying:
 
     def _feed_forward(self, i: int, off: Array) -> Array:
         (w, b), (back, _) = self.network.maps[f"{i}.in"], self.network.maps[f"{i}.back"]
-        y, r, gain = self._norm(f"{i}.feed", f"{i}.x", off)
-        own, moved = self._linear(y, r, gain, w, b)
+        y = self._norm(f"{i}.feed", f"{i}.x", off)
+        r, gain = y.stray, y.gain
+        own, moved = self._linear(y, w, b)
         h, phi = self.values.kept[f"{i}.h"], self.values.kept[f"{i}.phi"]
         slope = phi + h * np.exp(-h * h / 2) / math.sqrt(2 * math.pi)
         steep = self._up(stretch((back * slope[..., None, :]) @ (w * gain)))
@@ -128,12 +151,13 @@ class Straying:
 
     def _attention(self, i: int, stream: str, off: Array) -> Array:
         maps, kept, heads = self.network.maps, self.values.kept, self.shape.heads
-        y, r, gain = self._norm(f"{i}.attention", stream, off)
+        y = self._norm(f"{i}.attention", stream, off)
+        r, gain = y.stray, y.gain
         own, moved = {}, {}
         for name, more in {"q": 6, "k": 6, "v": 2}.items():
-            own[name], moved[name] = self._linear(y, r, gain, *maps[f"{i}.{name}"], more)
+            own[name], moved[name] = self._linear(y, *maps[f"{i}.{name}"], more)
         exact = kept[f"{i}.mixed"]
-        B, Q, L = *exact.shape[:2], y.shape[1]
+        B, Q, L = *exact.shape[:2], r.shape[1]
         skip = L - Q
         total, own_out, moved_out = np.zeros((B, Q)), np.zeros_like(exact), np.zeros_like(exact)
         for head, weights_BQL in enumerate(kept[f"{i}.weights"].reshape(B, heads, Q, L).swapaxes(0, 1)):
