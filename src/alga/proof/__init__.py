@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
@@ -29,23 +30,24 @@ CHUNK: Final = 64  # prompts bounded together: what their slopes take is the mem
 Weights = Mapping[str, Array]
 
 
-def prove(
-    config: Config, weights: Weights, watch: Watch = unwatched, arithmetics: tuple[Arithmetic, ...] = ARITHMETICS
-) -> Proof:
+def prove(config: Config, weights: Weights, watch: Watch = unwatched, threads: int = 1) -> Proof:
     """Bound every margin of every prompt of the task; `weights` are the weight file's, by their names there."""
     domain = config.task.domain
     prompts = list(domain)
-    least = [(math.inf, "")] * len(arithmetics)
-    for start in range(0, len(prompts), CHUNK):
-        chunk = prompts[start : start + CHUNK]
-        found_AB = margins(config, weights, chunk, arithmetics)
-        for i, row in enumerate(found_AB):
-            at = int(row.argmin())
-            least[i] = min(least[i], (float(row[at]), chunk[at]))
-        watch(min(start + CHUNK, len(prompts)), len(prompts))
+    least = [(math.inf, "")] * len(ARITHMETICS)
+    chunks = [prompts[start : start + CHUNK] for start in range(0, len(prompts), CHUNK)]
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:
+        bounded_in_order = pool.map(lambda chunk: margins(config, weights, chunk, ARITHMETICS), chunks)
+        for chunk, found_AB in zip(chunks, bounded_in_order, strict=True):
+            for i, row in enumerate(found_AB):
+                at = int(row.argmin())
+                least[i] = min(least[i], (float(row[at]), chunk[at]))
+            done += len(chunk)
+            watch(done, len(prompts))
     bounds = [
         Bound(arithmetic.name, margin if math.isfinite(margin) else None, prompt)
-        for arithmetic, (margin, prompt) in zip(arithmetics, least, strict=True)
+        for arithmetic, (margin, prompt) in zip(ARITHMETICS, least, strict=True)
     ]
     return Proof(assumptions=VERSION, bounds=tuple(bounds))
 
@@ -56,15 +58,20 @@ def margins(config: Config, weights: Weights, prompts: list[str], arithmetics: t
     outputs = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
     begun = np.array([[*row, tokens.ids[START]] for row in tokens.prompts(prompts)])
     with np.errstate(all="ignore"):  # what overflows is infinite, what is then unknown is no proof
-        found_ABOV = bounded(config.model, weights, np.hstack([begun, outputs[:, :-1]]), outputs, Rounding(arithmetics))
+        ids_BL = np.hstack([begun, outputs[:, :-1]])
+        mid_BOV, off_ABOV = bounded(config.model, weights, ids_BL, outputs, Rounding(arithmetics))
+    right_BOV = np.arange(mid_BOV.shape[-1]) == outputs[..., None]
+    found_ABOV = np.where(right_BOV, np.inf, mid_BOV - off_ABOV)
     found_ABO = np.nan_to_num(found_ABOV, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min(axis=-1)
     stopped_BO = np.cumsum(outputs == STOP_ID, axis=1) - (outputs == STOP_ID) > 0
     least: Array = np.where(stopped_BO, np.inf, found_ABO).min(axis=-1)
     return least
 
 
-def bounded(shape: ModelConfig, weights: Weights, ids_BL: Ids, right_BO: Ids, rounding: Rounding) -> Array:
-    """Return lower bounds of the margins of right tokens over each other one (ABOV)."""
+def bounded(
+    shape: ModelConfig, weights: Weights, ids_BL: Ids, right_BO: Ids, rounding: Rounding
+) -> tuple[Array, Array]:
+    """Return the margins of right tokens over each token (BOV), and by how much they may be off (ABOV)."""
     length = ids_BL.shape[1]
     hidden_LL = np.triu(np.ones((length, length), dtype=bool), 1)
     hidden_LL[:, : shape.input_length + 1] = False

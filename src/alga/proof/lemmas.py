@@ -21,7 +21,6 @@ from alga.proof.arithmetic import FLOAT64, LARGEST, Arithmetic
 from alga.proof.bounds import LOST, SLACK, Array, Ids, applied, gamma, lengths, norms
 
 EPSILON: Final = 1e-5  # of LayerNorm
-GELU_BEND: Final = 0.4  # half of the largest |gelu''|, which is 2 / sqrt(2 pi) at 0
 GELU_SLOPE: Final = 1.13  # the largest |gelu'|
 
 
@@ -69,6 +68,12 @@ def fused(a: Array, b: Array) -> Array:
 # --- rounding errors of one operation ---------------------------------------------------------------------------------
 
 
+def embedding_error(sums_BLD: Array, rounding: Rounding) -> Array:
+    """Bound the length of the rounding error of a sum of two vectors, each component one rounding."""
+    found: Array = lengths(sums_BLD) * rounding.unit * SLACK + sums_BLD.shape[-1] * rounding.least
+    return found
+
+
 def sum_error(terms: int, magnitudes_ABLM: Array, rounding: Rounding) -> Array:
     """Bound the rounding error of sums of products, given the sums of their magnitudes; none where it may overflow."""
     unit, least = rounding.unit[..., None], rounding.least[..., None]
@@ -106,14 +111,37 @@ def gelu_error(magnitudes_ABLF: Array, rounding: Rounding) -> Array:
     return (ERF_UNITS / 2 + 5) * unit * magnitudes_ABLF + 8 * least * (1 + magnitudes_ABLF)
 
 
+# --- how far an operation moves what has moved before it --------------------------------------------------------------
+
+
+def norm_slope(root_ABL: Array) -> Array:
+    """Bound by how much a LayerNorm stretches, given lower bounds of its square root."""
+    return SLACK / root_ABL
+
+
+def score_slopes(vectors: Array, matrix: Array) -> tuple[Array, Array, Array]:
+    """Return along what scores move with what queries or keys are made of, how fast, and what rounding may hide."""
+    along, lost = applied(vectors, matrix)
+    return along, lengths(along) + lost, lost
+
+
+def weight_changes(moves_ABQL: Array, told_ABQL: Array) -> Array:
+    """Bound the relative change of attention weights when scores move, but for what a slope has told already."""
+    return np.maximum(np.expm1(moves_ABQL) - told_ABQL / SLACK, 0) + 1e-15 * moves_ABQL
+
+
+def gelu_bend(off_ABLF: Array) -> Array:
+    """Bound how far GELU leaves its tangent: half of its largest second derivative is 1 / sqrt(2 pi)."""
+    return 0.4 * off_ABLF**2
+
+
 # --- layers -----------------------------------------------------------------------------------------------------------
 
 
 def embedding(tokens_BLD: Array, positions_LD: Array, rounding: Rounding) -> Ball:
     """Return the sum of two rows that are read exactly: one rounding."""
     mid_BLD = tokens_BLD + positions_LD
-    radius_ABL = lengths(mid_BLD) * rounding.unit * SLACK + mid_BLD.shape[-1] * rounding.least
-    return Ball(mid_BLD, np.ones(mid_BLD.shape[-1]), radius_ABL)
+    return Ball(mid_BLD, np.ones(mid_BLD.shape[-1]), embedding_error(mid_BLD, rounding))
 
 
 def norm(x: Ball, gain: Affine, rounding: Rounding) -> Ball:
@@ -132,7 +160,9 @@ def norm(x: Ball, gain: Affine, rounding: Rounding) -> Ball:
     least_ABL = np.maximum(deviation_BL / SLACK - lost_BL - e_ABL, 0)
     root_ABL = np.sqrt(least_ABL**2 + EPSILON) / SLACK
     off_mean, off_root = moment_errors(n, mean_ABL, spread_ABL, root_ABL, rounding)
-    radius_ABL = x.radius_ABL / root_ABL * (1 + off_root) + 1e-10 * off_root  # the drift's direction is rounded too
+    radius_ABL = (
+        x.radius_ABL * norm_slope(root_ABL) * (1 + off_root) + 1e-10 * off_root
+    )  # the drift's direction is rounded too
     # Where the gain is small, dividing by it would blow up what rounding adds.
     size_D = np.abs(gain.matrix)
     scale_D = np.maximum(size_D, size_D.max() / 8 + 1e-30)
@@ -216,9 +246,8 @@ def _head(
 
     # How far a score may move against the others: `first` by the query, which one slope says for all keys at once.
     key_BQLE = k[:, None] - (weights_BQL @ k)[:, :, None]
-    key_BQLD, key_lost = applied(key_BQLE, w_q * root)
-    seen_BQD, seen_lost = applied(q, w_k * root)
-    key_BQL, seen_BQ = lengths(key_BQLD) + key_lost, lengths(seen_BQD) + seen_lost
+    key_BQLD, key_BQL, key_lost = score_slopes(key_BQLE, w_q * root)
+    _, seen_BQ, _ = score_slopes(q, w_k * root)
     first = rq_ABQ[..., None] * key_BQL
     rest = r_ABL[:, :, None] * seen_BQ[..., None]
     rest += np.einsum("abqe,bqle->abql", q_own, np.abs(key_BQLE)) * root
@@ -239,8 +268,8 @@ def _head(
     slope_BQDD = (weights_BQL[..., None] * value_BQLD).swapaxes(-1, -2) @ key_BQLD
     slope_BQ = lengths(slope_BQDD.reshape(*slope_BQDD.shape[:2], -1))
     slope_BQ += (sure_BQL * (value_BQL * (key_lost + 1e-13 * key_BQL) + key_BQL * lost_BQL)).sum(axis=-1)
-    bent = np.maximum(np.expm1(moves) - first / SLACK, 0) + 1e-15 * moves
-    moved_ABQ = shrunk * (slope_BQ * rq_ABQ + (sure_BQL * bent * value_BQL).sum(axis=-1))
+    changes = weight_changes(moves, first)
+    moved_ABQ = shrunk * (slope_BQ * rq_ABQ + (sure_BQL * changes * value_BQL).sum(axis=-1))
 
     # Values move too, and the mix is rounded.
     most_ABQL = sure_BQL * np.exp(moves) * shrunk[..., None] * SLACK
@@ -282,10 +311,10 @@ def feed_forward(x: Ball, y: Ball, hidden: Affine, out: Affine, rounding: Roundi
     inner = hidden.matrix * y.scale_D
     steep_BL = norms((out.matrix * slope_BLF[..., None, :]) @ inner)
     steep_BL += _product_lost(out.matrix, inner) * 2  # of slopes below 2
-    bend_ABLF = GELU_BEND * off_ABLF**2
+    bend_ABLF = gelu_bend(off_ABLF)
     outer, length_ABL = norms(out.matrix, 6), norms(inner, 6) * y.radius_ABL + lengths(own_ABLF)
     box_ABL = np.minimum(outer * lengths(bend_ABLF), lengths(bend_ABLF @ np.abs(out.matrix).T))
-    bent_ABL = np.minimum(box_ABL, outer * GELU_BEND * off_ABLF.max(axis=-1) * length_ABL)
+    bent_ABL = np.minimum(box_ABL, outer * np.sqrt(gelu_bend(off_ABLF.max(axis=-1)) * gelu_bend(length_ABL)))
     rounded_ABLF = gelu_error(fused(h_BLF, off_ABLF), rounding) + (np.abs(slope_BLF) + 1e-12) * own_ABLF
     rounded_ABLF += 1e-12 * off_ABLF  # the slopes' own rounding
     moved_ABL = (steep_BL * y.radius_ABL + bent_ABL) * SLACK
@@ -293,13 +322,11 @@ def feed_forward(x: Ball, y: Ball, hidden: Affine, out: Affine, rounding: Roundi
     return _added(x, (h_BLF * phi_BLF, rounded_ABLF, gelu_off_ABLF), moved_ABL, out, rounding)
 
 
-def margins(y: Ball, head: Array, right_BL: Ids, rounding: Rounding) -> Array:
-    """Return lower bounds of the right token's logit minus each other one's (ABLV; infinite at the right one)."""
+def margins(y: Ball, head: Array, right_BL: Ids, rounding: Rounding) -> tuple[Array, Array]:
+    """Return the right token's logit minus each token's (BLV), and by how much that may be off (ABLV)."""
     logits_BLV, own_ABLV, _ = linear(y, Affine(head, np.zeros(len(head))), rounding)
     at = right_BL[..., None]
     apart_VV = lengths((head[:, None] - head) * y.scale_D)
     off = y.radius_ABL[..., None] * apart_VV[right_BL] + own_ABLV + np.take_along_axis(own_ABLV, at[None], axis=-1)
     off = off * SLACK + 1e-14 * (np.abs(logits_BLV) + np.abs(np.take_along_axis(logits_BLV, at, axis=-1)))
-    found: Array = np.take_along_axis(logits_BLV, at, axis=-1) - logits_BLV - off
-    np.put_along_axis(found, np.broadcast_to(at, (len(found), *at.shape)), np.inf, axis=-1)
-    return found
+    return np.take_along_axis(logits_BLV, at, axis=-1) - logits_BLV, off
