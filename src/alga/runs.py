@@ -133,12 +133,10 @@ class Run:
     def proven(self, watch: Watch = unwatched) -> Run:
         """Return the run with its certificate and a proof of it, as far as rigorous bounds of its weights reach."""
         assert self.certificate is not None
-        import torch
-
         from alga.proof import prove
 
         weights = {name: tensor.double().cpu().numpy() for name, tensor in self.model.state_dict().items()}
-        proof = prove(self.config, weights, watch, torch.get_num_threads())
+        proof = prove(self.config, weights, watch)
         return dataclasses.replace(self, certificate=self.certificate.with_proof(proof))
 
 

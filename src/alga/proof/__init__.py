@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
+import torch
 
 from alga.assumptions import VERSION
 from alga.certificate import Bound, Proof
@@ -30,14 +31,17 @@ CHUNK: Final = 64  # prompts bounded together: what their slopes take is the mem
 Weights = Mapping[str, Array]
 
 
-def prove(config: Config, weights: Weights, watch: Watch = unwatched, threads: int = 1) -> Proof:
-    """Bound every margin of every prompt of the task; `weights` are the weight file's, by their names there."""
+def prove(config: Config, weights: Weights, watch: Watch = unwatched, threads: int | None = None) -> Proof:
+    """Bound every margin of every prompt of the task; `weights` are the weight file's, by their names there.
+
+    Chunks of prompts are shared among threads, as many as torch has unless told otherwise.
+    """
     domain = config.task.domain
     prompts = list(domain)
     least = [(math.inf, "")] * len(ARITHMETICS)
     chunks = [prompts[start : start + CHUNK] for start in range(0, len(prompts), CHUNK)]
     done = 0
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads or torch.get_num_threads()) as pool:
         bounded_in_order = pool.map(lambda chunk: margins(config, weights, chunk, ARITHMETICS), chunks)
         for chunk, found_AB in zip(chunks, bounded_in_order, strict=True):
             for i, row in enumerate(found_AB):
