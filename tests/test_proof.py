@@ -19,7 +19,8 @@ from alga.errors import AlgaError
 from alga.proof import lemmas
 from alga.proof.arithmetic import ARITHMETICS, FLOAT32, FLOAT64, REAL, Arithmetic
 from alga.proof.bounds import norms
-from alga.proof.lemmas import Affine, Ball, Rounding
+from alga.proof.errors import Rounding
+from alga.proof.lemmas import Affine, Ball
 from alga.runs import SHIPPED, Run
 from alga.tokens import START
 from tests.conftest import Result

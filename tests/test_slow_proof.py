@@ -11,7 +11,7 @@ import torch
 from alga import calculator, export, proof, runs, verify
 from alga.compiled import Compiled
 from alga.proof.arithmetic import FLOAT32, FLOAT64, Arithmetic
-from alga.proof.lemmas import Rounding
+from alga.proof.errors import Rounding
 from alga.runs import Run
 from alga.unfolding import unfolded
 from tests.sloppy import Array

@@ -23,7 +23,8 @@ from alga.progress import Watch, unwatched
 from alga.proof import lemmas
 from alga.proof.arithmetic import ARITHMETICS, Arithmetic
 from alga.proof.bounds import Array, Ids
-from alga.proof.lemmas import Affine, Ball, Rounding
+from alga.proof.errors import Rounding
+from alga.proof.lemmas import Affine, Ball
 from alga.tokens import START, STOP_ID
 
 CHUNK: Final = 64  # prompts bounded together: what their slopes take is the memory that a proof needs

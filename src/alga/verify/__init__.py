@@ -85,7 +85,10 @@ def derived(config: Config, data: bytes, prompts: list[str], watch: Watch = unwa
     found = Verdict(config.task.name, len(config.task.domain), hashlib.sha256(data).hexdigest())
     bits, ctx.prec = ctx.prec, BITS
     try:
-        network = Network(config.model, tensors(data))
+        try:
+            network = Network(config.model, tensors(data))
+        except (KeyError, ValueError, IndexError, TypeError) as problem:
+            raise AlgaError(f"the weights do not fit their configuration ({problem})") from None
         for start in range(0, len(prompts), CHUNK):
             _judge(network, config, prompts[start : start + CHUNK], found)
             watch(min(start + CHUNK, len(prompts)), len(prompts))

@@ -35,6 +35,8 @@ def tensors(data: bytes) -> dict[str, Array]:
             raise AlgaError(f"{name} holds {entry['dtype']}, expected F32")
         start, end = entry["data_offsets"]
         numbers = np.frombuffer(data[8 + size + start : 8 + size + end], "<f4").reshape(entry["shape"])
+        if not np.isfinite(numbers).all():
+            raise AlgaError(f"{name} holds a number that is not finite")
         found[name] = numbers.astype(np.float64)  # exact
     return found
 
@@ -68,7 +70,7 @@ class Network:
             for name, full in (
                 ("out", parts[1]), ("in", f"layers.{i}.feed_forward.0"), ("back", f"layers.{i}.feed_forward.2"),
             ):  # fmt: skip
-                matrix = w.get(f"{full}.weight", np.eye(D))
+                matrix = np.eye(D) if name == "out" and not shape.out else w[f"{full}.weight"]
                 self.maps[f"{i}.{name}"] = matrix, w.get(f"{full}.bias", np.zeros(len(matrix)))
         self.balls = {
             name: arb_mat(len(m[0]) + 1, len(m), [arb(x) for row in [*m.T, b] for x in row.tolist()])
@@ -80,12 +82,12 @@ class Network:
 class Values:
     """Every number of the exact evaluation: enclosed by balls, then kept as float64 that is sure to `tiny`."""
 
-    def __init__(self, network: Network, ids: NDArray[np.int64]) -> None:
+    def __init__(self, network: Network, ids: Ids) -> None:
         self.network, shape = network, network.shape
         self.B, L = ids.shape
         self.kept: dict[str, Array] = {}
         self.radius = 0.0
-        x = self._keep("x", [[arb(t) for t in row] for row in self._embedded(ids)], L)
+        x = self._keep("x", self._embedded(ids), L)
         self.hidden = np.triu(np.ones((L, L), dtype=bool), 1)
         self.hidden[:, : shape.input_length + 1] = False
         for i in range(shape.layers):
@@ -108,7 +110,7 @@ class Values:
         if not self.tiny < 1e-3:
             raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
 
-    def _embedded(self, ids: NDArray[np.int64]) -> list[list[Any]]:
+    def _embedded(self, ids: Ids) -> list[list[Any]]:
         network = self.network
         return [
             [arb(a) + arb(b) for a, b in zip(network.embedding[t].tolist(), network.positions[n].tolist(), strict=True)]
@@ -118,6 +120,8 @@ class Values:
 
     def _keep(self, name: str, rows: list[list[Any]], positions: int) -> list[list[Any]]:
         self.kept[name] = np.array([[float(t) for t in row] for row in rows]).reshape(self.B, positions, -1)
+        if not np.isfinite(self.kept[name]).all():
+            raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
         self.radius = max(self.radius, *(float(max(t.rad() for t in row)) for row in rows))
         return rows
 
