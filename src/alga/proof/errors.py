@@ -54,7 +54,8 @@ def moment_errors(n: int, mean: Array, spread: Array, root: Array, rounding: Rou
     part = math.sqrt(math.log2(max(n, 2))) / 2 * 1.1 * (2 * off_mean + 2 * unit * math.sqrt(n) * spread)
     merged = 2 * spread * part + part**2 + gamma(n + 10, unit) * (spread + part) ** 2
     off = (np.maximum(squares, merged) + 4 * n * rounding.least) / root**2
-    off_root = np.where(off <= 0.5, off / 2 * (1 + 1.5 * off), np.inf)
+    sure = (off <= 0.5) & (mean**2 + spread**2 < LARGEST)  # squares must not overflow either
+    off_root = np.where(sure, off / 2 * (1 + 1.5 * off), np.inf)
     return off_mean * SLACK, (off_root + 8 * unit) * SLACK
 
 
