@@ -379,6 +379,15 @@ def test_a_certificate_that_states_more_is_refused(
     assert any(objection in said for said in found.objections)
 
 
+def test_every_shipped_network_is_proven_in_float64_and_all_but_three_in_float32() -> None:
+    found = {path.parent.name: Certificate.from_json(path.read_text()) for path in SHIPPED.glob("*/certificate.json")}
+    proofs = {name: certificate.proof for name, certificate in found.items()}
+    assert all(proof is not None and proof.covers("real") and proof.covers("float64") for proof in proofs.values())
+    assert {name for name, certificate in found.items() if certificate.strength != "proven"} == {
+        "arithmetic", "division-by-a-digit-base-16", "times-a-digit-base-16",
+    }  # fmt: skip
+
+
 def test_a_proof_that_is_none_is_no_certificate() -> None:
     text = json.loads((SHIPPED / "parity" / "certificate.json").read_text())
     for nonsense in ({}, [], "yes", {"assumptions": "x", "bounds": [{"margin": 1}]}):
