@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
+	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -85,6 +86,9 @@ serve: .venv/.installed-serve
 
 screenshots: .venv/.installed-dev
 	$(BIN)/python docs/screenshots.py
+
+prove: .venv/.installed
+	$(BIN)/alga certify --all --proof
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }

@@ -83,7 +83,7 @@ def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
     named = {entry["model"]: entry for entry in content["certificates"]}
     assert set(named) == {"times-a-digit", "addition"}
     assert named["addition"]["sha256"] == load("addition").run.sha256
-    assert named["addition"]["strength"] == "checked"
+    assert named["addition"]["strength"] == "proven"
 
 
 def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
@@ -94,7 +94,7 @@ def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
     assert "  6 is settled; 29 goes on" in lines
     assert "  29+148 = 177" in lines
     assert lines[-2] == "Answer: 1776"
-    assert lines[-1] == "It rests on the certificates of: times-a-digit (checked), addition (checked)"
+    assert lines[-1] == "It rests on the certificates of: times-a-digit (proven), addition (proven)"
 
 
 def test_a_trace_of_one_step_still_tells_the_sign(alga: Alga) -> None:

@@ -10,14 +10,16 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled", "decoding",
-    "table", "certificate", "sampling",
+    "errors", "progress", "assumptions", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled",
+    "decoding", "table", "certificate", "proof", "verify", "sampling",
     "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "serve", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (
     "errors",
+    "assumptions",
+    "verify",
     "progress",
     "files",
     "tasks",
@@ -98,3 +100,10 @@ def test_only_tasks_name_a_procedure() -> None:
         if isinstance(node, ast.Constant) and node.value in tasks.names()
     }
     assert naming == {"tasks", "calculator", "recipes", "cli", "studies", "rivals"}
+
+
+def test_what_verifies_shares_no_code_with_what_proves() -> None:
+    imported = {module for path in (SOURCE / "verify").glob("*.py") for module, _ in imports_of(path)}
+    assert {module.split(".")[1] for module in imported if module.startswith("alga.")} == {
+        "assumptions", "certificate", "config", "errors", "progress", "tokens", "verify",
+    }  # fmt: skip

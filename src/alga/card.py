@@ -37,5 +37,21 @@ def _certificate(certificate: Certificate | None) -> list[str]:
         f"{certificate.dtype}, on: {', '.join(f'{key} {value}' for key, value in certificate.machine.items())}.",
         f"SHA-256 of the weights: `{certificate.sha256}`",
         "",
+        *_proof(certificate),
         "Check it again: `alga certify` with this folder's path.",
+    ]
+
+
+def _proof(certificate: Certificate) -> list[str]:
+    if certificate.proof is None:
+        return []
+    bounds = [
+        f"{bound.arithmetic} {bound.margin:.4f}" if bound.margin is not None and bound.proven
+        else f"{bound.arithmetic} not proven"
+        for bound in certificate.proof.bounds
+    ]  # fmt: skip
+    return [
+        f"Least margin whatever the order of summation, under the assumptions {certificate.proof.assumptions} of",
+        f"docs/proof.md: {', '.join(bounds)}. An independent check: `alga verify` with this folder's path.",
+        "",
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from alga.errors import AlgaError
@@ -31,6 +31,45 @@ class Failure:
     produced: str
 
 
+@dataclass(frozen=True)
+class Bound:
+    """The least margin that is proven in one arithmetic, and where; none where rounding may take any margin away."""
+
+    arithmetic: str
+    margin: float | None
+    prompt: str
+
+    @property
+    def proven(self) -> bool:
+        """Whether every prompt is answered rightly in this arithmetic."""
+        return self.margin is not None and 0 < self.margin < math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """What rigorous bounds say of every prompt, under which assumptions (docs/proof.md)."""
+
+    assumptions: str
+    bounds: tuple[Bound, ...]
+
+    def covers(self, arithmetic: str) -> bool:
+        """Tell whether it is proven in an arithmetic that every prompt is answered rightly."""
+        return any(bound.proven for bound in self.bounds if bound.arithmetic == arithmetic)
+
+    @property
+    def arithmetics(self) -> str:
+        """The arithmetics in which it is proven, in words."""
+        return ", ".join(bound.arithmetic for bound in self.bounds if bound.proven) or "none"
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Proof:
+        """Read a proof from plain values."""
+        proof = cls(assumptions=content["assumptions"], bounds=tuple(Bound(**bound) for bound in content["bounds"]))
+        if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):
+            raise TypeError("a proven margin must be a number or null")
+        return proof
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What was checked, on which weights, and how it ended."""
@@ -48,6 +87,7 @@ class Certificate:
     dtype: str
     batch_sizes: tuple[int, ...]
     machine: dict[str, str | int]  # what it was checked on, and with
+    proof: Proof | None = None
 
     def __post_init__(self) -> None:
         kinds = {"certified": bool, "task": str, "strength": str, "prompts": int, "sha256": str, "table_sha256": str}
@@ -56,6 +96,8 @@ class Certificate:
                 raise TypeError(f"{name} must be {kind.__name__}, got {getattr(self, name)!r}")
         if self.certified and self.failures:
             raise ValueError(f"it claims to be certified with {len(self.failures):,} failures")
+        if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
+            raise ValueError(f"it claims to be proven without a proof in {self.dtype}")
 
     @property
     def statement(self) -> str:
@@ -63,14 +105,26 @@ class Certificate:
         right = self.prompts - len(self.failures)
         if not self.certified:
             return f"not certified: {right:,} of {self.prompts:,} prompts right"
+        how = self.strength
+        if self.proof is not None:
+            others = f"in {self.proof.arithmetics} arithmetic"
+            how = f"proven {others}" if self.strength == "proven" else f"{how}; proven {others} only"
         return (
-            f"certified for {self.task} of any length ({self.strength}: every one of the {self.prompts:,} prompts); "
+            f"certified for {self.task} of any length ({how}: every one of the {self.prompts:,} prompts); "
             f"least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
         )
 
+    def with_proof(self, proof: Proof) -> Certificate:
+        """Return it with a proof: *proven* where that covers the arithmetic that it was checked in."""
+        proven = self.certified and proof.covers(self.dtype)
+        return replace(self, proof=proof, strength="proven" if proven else self.strength)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, in a stable order."""
-        return asdict(self)
+        content = asdict(self)
+        if self.proof is None:
+            del content["proof"]
+        return content
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
@@ -83,6 +137,8 @@ class Certificate:
             content = json.loads(text)
             content["failures"] = tuple(Failure(**failure) for failure in content["failures"])
             content["batch_sizes"] = tuple(content["batch_sizes"])
+            if content.get("proof") is not None:
+                content["proof"] = Proof.of(content["proof"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"expected a certificate as JSON, got something else ({problem})") from None

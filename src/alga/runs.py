@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
-STRENGTHS: Final = ("checked",)  # of the certificates that a folder may hold
+STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
 
 
 class Weights:
@@ -130,6 +130,15 @@ class Run:
         )
         return dataclasses.replace(self, certificate=certificate, table=table)
 
+    def proven(self, watch: Watch = unwatched) -> Run:
+        """Return the run with its certificate and a proof of it, as far as rigorous bounds of its weights reach."""
+        assert self.certificate is not None
+        from alga.proof import prove
+
+        weights = {name: tensor.double().cpu().numpy() for name, tensor in self.model.state_dict().items()}
+        proof = prove(self.config, weights, watch)
+        return dataclasses.replace(self, certificate=self.certificate.with_proof(proof))
+
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the networks that come with the package."""
@@ -195,6 +204,18 @@ def save(folder: Path, run: Run) -> None:
         files.write(folder / "table.json", run.table.to_json().encode())
     if run.certificate is not None:
         files.write(folder / "certificate.json", run.certificate.to_json().encode())
+
+
+def keep(folder: Path, run: Run) -> None:
+    """Write the certificate and table of a run whose weights are in a folder already, and its card."""
+    stored = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
+        raise AlgaError(f"{folder}: a certificate is kept only for the very weights that it certifies")
+    (folder / "certificate.json").unlink(missing_ok=True)
+    files.write(folder / "table.json", run.table.to_json().encode())
+    text = card(run.config.task, run.certificate.parameters, run.config.training, run.certificate)
+    files.write(folder / "README.md", text.encode())
+    files.write(folder / "certificate.json", run.certificate.to_json().encode())
 
 
 def claim(folder: Path) -> None:

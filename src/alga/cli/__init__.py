@@ -30,6 +30,7 @@ from alga.cli import (
     sweep,
     tasks,
     train,
+    verify,
 )
 from alga.errors import AlgaError
 
@@ -48,6 +49,7 @@ app.command()(tasks.tasks)
 app.command()(train.train)
 app.command()(sweep.sweep)
 app.command()(certify.certify)
+app.command()(verify.verify)
 app.command()(evaluate.evaluate)
 app.command()(bench.bench)
 app.command()(export.export)
@@ -81,6 +83,8 @@ def main() -> None:
     """Run the command line: the one place where errors become a line on stderr and an exit code."""
     # Threads that wait should soon sleep: beside other work, training is then many times as fast (docs/decisions.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    # numpy multiplies thousands of small matrices in a proof: its threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
     try:

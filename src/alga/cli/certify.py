@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from alga import files
-from alga.cli.screen import AsJson, Out, OwnTask, as_json, check_out, deliver, known_task, progress
+from alga.assumptions import ASSUMPTIONS, COVERED
+from alga.cli.screen import AsJson, Out, OwnTask, Watch, as_json, check_out, deliver, known_task, progress
+from alga.errors import AlgaError
 
 if TYPE_CHECKING:
     from alga.certificate import Certificate
     from alga.runs import Run
 
 SHOWN: Final = 10  # failures; all of them with --json
+OWN: Final = (
+    "the proof's own float64 arithmetic (numpy, torch.erf) keeps the same rules; `alga verify` does not need this one"
+)
 
 
 def certify(
@@ -24,19 +30,28 @@ def certify(
     json: AsJson = False,
     out: Out = None,
     figure: Annotated[Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
+    proof: Annotated[bool, typer.Option("--proof", help="Prove it for other machines, by rigorous bounds.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep the certificate in the run folder.")] = False,
 ) -> None:
     """Check every prompt that a problem of any length can reach; exit with 1 if one is wrong.
 
     The network is judged as loaded, whatever certificate lies beside it.
 
+    With --proof, bounds of all rounding errors show in which arithmetics every prompt is right whatever the order of
+    summation (docs/proof.md); the strength is *proven* where float32 is one of them.
+
     Example: alga certify runs/addition-fast-0
 
     Example: alga certify --all
+
+    Example: alga certify runs/addition-fast-0 --proof --save
     """
     check_out(out)
     known_task(task)
+    if save and (every or not Path(model).is_dir()):
+        raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
     if every:
-        raise typer.Exit(_all(json=json, out=out))
+        raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
         from alga import plots
 
@@ -46,8 +61,14 @@ def certify(
 
     run = runs.load(model, read_certificate=False)
     with progress("checking every prompt") as watch:
-        certificate = run.judged(watch).certificate
+        run = run.judged(watch)
+    if proof:
+        with progress("proving every prompt") as watch:
+            run = run.proven(watch)
+    certificate = run.certificate
     assert certificate is not None
+    if save:
+        runs.keep(Path(model), run)
     if figure is not None:
         drawn = plots.domain_map(run.config.task, _margins(run), _title(certificate))
         files.write(figure, plots.render(drawn, figure.suffix))
@@ -60,25 +81,58 @@ def certify(
         if len(certificate.failures) > SHOWN:
             lines.append(f"  … and {len(certificate.failures) - SHOWN:,} more: see --json")
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
+        lines += _proof(certificate)
         deliver("\n".join(lines), out)
     raise typer.Exit(0 if certificate.certified else 1)
 
 
-def _all(*, json: bool, out: Path | None) -> int:
+def _proof(certificate: Certificate) -> list[str]:
+    """Return what is proven, in lines: margins, assumptions, what falls under them."""
+    if certificate.proof is None:
+        return []
+    lines = ["least margin, whatever the order of summation:"]
+    for bound in certificate.proof.bounds:
+        found = f"proven: at least {bound.margin:.4f}, at {bound.prompt}" if bound.proven else "not proven"
+        if not bound.proven and bound.margin is not None:
+            found += f": the bound of rounding exceeds the margin by {-bound.margin:.4g} at {bound.prompt}"
+        lines.append(f"  {bound.arithmetic:<8} {found}")
+    lines.append(f"*proven* rests on these assumptions ({certificate.proof.assumptions}, docs/proof.md):")
+    lines += [f"  - {assumption}" for assumption in (*ASSUMPTIONS, OWN)]
+    lines.append("and covers, as far as they keep them:")
+    return [*lines, *(f"  - {way}" for way in COVERED)]
+
+
+def _further(watch: Watch, before: int, total: int, done: int, _: int) -> None:
+    watch(before + done, total)
+
+
+def _all(*, json: bool, out: Path | None, proof: bool) -> int:
     from alga import runs
 
     names, found = runs.shipped(), {}
-    with progress("checking every network") as watch:
-        for done, name in enumerate(names, start=1):
-            found[name] = runs.load(name, read_certificate=False).judged().certificate
-            watch(done, len(names))
+    loaded = {name: runs.load(name, read_certificate=False) for name in names}
+    total, done = sum(len(run.config.task.domain) for run in loaded.values()), 0
+    with progress("proving every network" if proof else "checking every network") as watch:
+        for name, run in loaded.items():
+            judged = run.judged()
+            if proof:
+                judged = judged.proven(partial(_further, watch, done, total))
+            done += len(run.config.task.domain)
+            watch(done, total)
+            found[name] = judged.certificate
     passed = [certificate for certificate in found.values() if certificate is not None and certificate.certified]
     if json:
         content = {name: certificate.as_dict() for name, certificate in found.items() if certificate is not None}
         deliver(as_json({"certified": len(passed) == len(names), "networks": content}), out)
     else:
         lines = [f"{name}: {certificate.statement}" for name, certificate in found.items() if certificate is not None]
-        deliver("\n".join([*lines, f"{len(passed)} of {len(names)} networks certified, on this machine"]), out)
+        lines.append(f"{len(passed)} of {len(names)} networks certified, on this machine")
+        for arithmetic in ("real", "float64", "float32") if proof else ():
+            count = sum(c.proof is not None and c.proof.covers(arithmetic) for c in passed)
+            lines.append(
+                f"{count} of {len(names)} proven in {arithmetic} arithmetic (assumptions: alga certify --proof)"
+            )
+        deliver("\n".join(lines), out)
     return 0 if len(passed) == len(names) else 1
 
 

@@ -1,0 +1,432 @@
+"""A proof can fail: bounds hold whatever is sampled, and a bound that is put wrong is found out."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from alga import proof, runs, verify
+from alga.certificate import Bound, Certificate
+from alga.errors import AlgaError
+from alga.proof import lemmas
+from alga.proof.arithmetic import ARITHMETICS, FLOAT32, FLOAT64, REAL, Arithmetic
+from alga.proof.bounds import norms
+from alga.proof.errors import Rounding
+from alga.proof.lemmas import Affine, Ball
+from alga.runs import SHIPPED, Run
+from alga.tokens import START
+from tests.conftest import Result
+from tests.sloppy import Array, Sloppy
+
+DTYPES: dict[Arithmetic, type] = {FLOAT32: np.float32, FLOAT64: np.float64}
+
+
+def weights_of(run: Run) -> dict[str, Array]:
+    return {name: tensor.double().numpy() for name, tensor in run.model.state_dict().items()}
+
+
+def laid_out(run: Run, prompts: list[str]) -> tuple[Array, Array]:
+    """Return prompts with their right outputs behind them as ids, and the ids of the right tokens."""
+    tokens, domain = run.config.tokens, run.config.task.domain
+    right = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
+    begun = [[*row, tokens.ids[START]] for row in tokens.prompts(prompts)]
+    return np.hstack([np.array(begun), right[:, :-1]]), right
+
+
+def sampled_ratio(run: Run, prompts: list[str], arithmetic: Arithmetic, times: int, seed: int = 0) -> float:
+    """Return the largest share of the proven bounds that shuffled evaluations use up: inside, it is below one."""
+    weights, (ids, right) = weights_of(run), laid_out(run, prompts)
+    mid, off = proof.bounded(run.config.model, weights, ids, right, Rounding((arithmetic,)))
+    sloppy = Sloppy(run.config.model, weights, DTYPES[arithmetic], np.random.default_rng(seed))
+    worst = 0.0
+    for _ in range(times):
+        logits = sloppy.logits(ids).astype(np.float64)
+        found = np.take_along_axis(logits, right[..., None], -1) - logits
+        np.put_along_axis(found, right[..., None], 0, -1)
+        worst = max(worst, float((np.abs(found - mid * (found != 0)) / off[0]).max()))
+    return worst
+
+
+# --- every bound, alone: inside, and not inside a thousandth of it ----------------------------------------------------
+
+RNG = np.random.default_rng
+
+
+def ball(mid: Array, radius: float = 0.0) -> Ball:
+    return Ball(mid, np.ones(mid.shape[-1]), np.full((1, *mid.shape[:2]), radius))
+
+
+def nearby(rng: np.random.Generator, mid: Array, radius: float) -> Array:
+    """Return vectors on the sphere around each midpoint."""
+    step = rng.normal(size=mid.shape)
+    return mid + radius * step / np.linalg.norm(step, axis=-1, keepdims=True)
+
+
+def embedding_case() -> float:
+    rows, places = (RNG(0).normal(size=(50, 4, 64)).astype(np.float32) for _ in range(2))
+    places = places[0] * np.float32(0.3)
+    found = lemmas.embedding(rows.astype(float), places.astype(float), Rounding((FLOAT32,)))
+    return float((np.linalg.norm((rows + places) - found.mid_BLD, axis=-1) / found.radius_ABL[0]).max())
+
+
+def linear_case() -> float:
+    rng = RNG(1)
+    x, matrix = rng.normal(size=(20, 4, 64)).astype(np.float32), rng.normal(size=(9, 64)).astype(np.float32)
+    mid, own, _ = lemmas.linear(ball(x.astype(float)), Affine(matrix.astype(float), np.zeros(9)), Rounding((FLOAT32,)))
+    terms = x[..., None, :] * matrix
+    return float((np.abs(np.add.accumulate(terms, axis=-1)[..., -1] - mid) / own[0]).max())
+
+
+def moments_case() -> float:
+    """Numbers far from zero: their variance by sums of squares loses most."""
+    rng = RNG(2)
+    x = (30 + rng.normal(size=(40, 2, 64))).astype(np.float32)
+    one = Affine(np.ones(64), np.zeros(64))
+    found = lemmas.norm(ball(x.astype(float)), one, Rounding((FLOAT32,)))
+    _, _, off = lemmas.linear(found, Affine(np.eye(64), np.zeros(64)), Rounding((REAL,)))
+    shape = runs.load("parity").config.model
+    sloppy = Sloppy(shape, {}, np.float32, rng)
+    return max(float((np.abs(sloppy.norm(x, "", True) - found.mid_BLD) / off[0]).max()) for _ in range(12))
+
+
+def attention_maps(rng: np.random.Generator, sharp: float) -> tuple[tuple[Affine, Affine, Affine], Affine]:
+    q, k, v, out = (Affine(rng.normal(size=(4, 4)), rng.normal(size=4)) for _ in range(4))
+    return (Affine(sharp * q.matrix, q.bias), k, v), Affine(out.matrix, out.bias)
+
+
+def attention_case(arithmetic: Arithmetic, radius: float, sharp: float) -> float:
+    rng = RNG(3)
+    maps, out = attention_maps(rng, sharp)
+    y = rng.normal(size=(30, 3, 4)).astype(np.float32).astype(float)
+    x = np.zeros_like(y)
+    hidden = np.zeros((3, 3), dtype=bool)
+    found = lemmas.attention(ball(x), ball(y, radius), maps, out, hidden, 1, Rounding((arithmetic,)))
+    dtype = DTYPES.get(arithmetic, np.float64)
+
+    def exactly(y: Array) -> Array:
+        q, k, v = ((y.astype(dtype) @ m.matrix.T.astype(dtype)) + m.bias.astype(dtype) for m in maps)
+        scores = (q @ k.swapaxes(1, 2)) / dtype(2)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        return np.asarray((weights @ v) @ out.matrix.T.astype(dtype) + out.bias.astype(dtype), float)
+
+    moved = (np.linalg.norm(exactly(nearby(rng, y, radius)) - found.mid_BLD, axis=-1) for _ in range(200))
+    return max(float((distance / found.radius_ABL[0]).max()) for distance in moved)
+
+
+def softmax_case() -> float:
+    """Values far larger than what they are made of: only the weights' rounding matters."""
+    rng = RNG(4)
+    gap = np.abs(rng.normal(size=(1, 500, 1, 6)))
+    gap[..., 0] = 0
+    exact = np.exp(-gap) / np.exp(-gap).sum(axis=-1, keepdims=True)
+    grown = np.exp(-gap.astype(np.float32).astype(float)).astype(np.float32)
+    found = grown / np.add.accumulate(grown, axis=-1)[..., -1:]
+    return float((np.abs(found - exact) / exact / lemmas.weight_errors(gap, exact, 6, Rounding((FLOAT32,)))).max())
+
+
+def feed_forward_case(arithmetic: Arithmetic, radius: float, width: int, shift: float = 0.0) -> float:
+    rng = RNG(5)
+    hidden = Affine(rng.normal(size=(3 * width, width)), rng.normal(size=3 * width))
+    out = Affine(rng.normal(size=(width, 3 * width)), np.zeros(width))
+    if width == 1:  # one unit at the bottom of its bend
+        hidden, out = Affine(np.ones((1, 1)), np.zeros(1)), Affine(np.ones((1, 1)), np.zeros(1))
+    y = shift + 0 * rng.normal(size=(30, 2, width)) if width == 1 else rng.normal(size=(30, 2, width))
+    x = np.zeros_like(y)
+    found = lemmas.feed_forward(ball(x), ball(y, radius), hidden, out, Rounding((arithmetic,)))
+
+    def exactly(y: Array) -> Array:
+        h = y @ hidden.matrix.T + hidden.bias
+        erf = torch.erf(torch.from_numpy(h * math.sqrt(0.5))).numpy()
+        return np.asarray((h * (1 + erf) / 2) @ out.matrix.T, float)
+
+    moved = (np.linalg.norm(exactly(nearby(rng, y, radius)) - found.mid_BLD, axis=-1) for _ in range(200))
+    return max(float((distance / found.radius_ABL[0]).max()) for distance in moved)
+
+
+def gelu_case() -> float:
+    h = RNG(6).normal(size=(1, 1, 1, 4000)).astype(np.float32) * 3
+    erf = torch.erf(torch.from_numpy(h * np.float32(math.sqrt(0.5)))).numpy()
+    exact = h * (1 + torch.erf(torch.from_numpy(h.astype(float) * math.sqrt(0.5))).numpy()) / 2
+    found = np.float32(0.5) * h * (1 + erf)
+    return float((np.abs(found - exact) / lemmas.gelu_error(np.abs(h.astype(float)), Rounding((FLOAT32,)))).max())
+
+
+def slope_case() -> float:
+    rng = RNG(7)
+    x = rng.normal(size=(60, 2, 4))
+    found = lemmas.norm(ball(x, 0.1), Affine(np.ones(4), np.zeros(4)), Rounding((REAL,)))
+    moved = nearby(rng, x, 0.1)
+    moved = moved - moved.mean(axis=-1, keepdims=True)
+    normed = moved / np.sqrt((moved**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return float((np.linalg.norm(normed - found.mid_BLD, axis=-1) / found.radius_ABL[0]).max())
+
+
+def head_case() -> float:
+    rng = RNG(8)
+    y, head = rng.normal(size=(50, 1, 4)), rng.normal(size=(5, 4))
+    right = rng.integers(5, size=(50, 1))
+    mid, off = lemmas.margins(ball(y, 0.1), head, right, Rounding((REAL,)))
+    logits = nearby(rng, y, 0.1) @ head.T
+    found = np.take_along_axis(logits, right[..., None], -1) - logits
+    return float((np.abs(found - mid) / off[0]).max())
+
+
+def scaled(function: Callable[..., object]) -> Callable[..., object]:
+    """Return a function whose bounds are a thousand times too small."""
+
+    def smaller(*arguments: object) -> object:
+        found = function(*arguments)
+        return tuple(part * 1e-3 for part in found) if isinstance(found, tuple) else found * 1e-3  # type: ignore[operator]
+
+    return smaller
+
+
+CASES: dict[str, Callable[[], float]] = {
+    "embedding_error": embedding_case,
+    "sum_error": linear_case,
+    "moment_errors": moments_case,
+    "weight_errors": softmax_case,
+    "gelu_error": gelu_case,
+    "norm_slope": slope_case,
+    "score_slopes": lambda: attention_case(REAL, 0.01, 5.0),
+    "weight_changes": lambda: attention_case(REAL, 0.01, 5.0),
+    "gelu_bend": lambda: feed_forward_case(REAL, 0.4, 1),
+    "norms": lambda: feed_forward_case(REAL, 0.01, 4),
+    "lengths": head_case,
+}
+
+
+@pytest.mark.parametrize("bound", CASES)
+def test_what_is_sampled_stays_inside_each_bound(bound: str) -> None:
+    assert 0 < CASES[bound]() <= 1
+
+
+@pytest.mark.parametrize("bound", CASES)
+def test_a_bound_that_is_put_wrong_is_found_out(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, bound, scaled(getattr(lemmas, bound)))
+    assert CASES[bound]() > 1
+
+
+def test_attention_in_float32_stays_inside_its_bound() -> None:
+    assert 0 < attention_case(FLOAT32, 0.0, 1.0) <= 1
+    assert 0 < feed_forward_case(REAL, 0.3, 4) <= 1
+
+
+def test_norms_are_upper_bounds_and_close() -> None:
+    matrices = RNG(9).normal(size=(50, 16, 24))
+    exact = np.linalg.norm(matrices, 2, axis=(-2, -1))
+    assert (norms(matrices) >= exact).all()
+    assert (norms(matrices) <= 1.2 * exact).all()
+    assert float(norms(np.zeros((3, 3)))) < 1e-100
+
+
+# --- whole networks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arithmetic", DTYPES)
+@pytest.mark.parametrize("name", ["parity", "smallest", "xor-base-8"])
+def test_shuffled_evaluations_of_a_network_stay_inside_the_proven_bounds(name: str, arithmetic: Arithmetic) -> None:
+    run = runs.load(name)
+    prompts = list(run.config.task.domain)[:12]
+    assert 0 < sampled_ratio(run, prompts, arithmetic, times=8) < 1
+
+
+def test_a_small_network_is_proven_in_every_arithmetic() -> None:
+    run = runs.load("parity")
+    found = proof.prove(run.config, weights_of(run), threads=2)
+    margins = {bound.arithmetic: bound.margin for bound in found.bounds}
+    assert list(margins) == [arithmetic.name for arithmetic in ARITHMETICS]
+    assert run.certificate is not None
+    assert margins["real"] == pytest.approx(run.certificate.least_margin, abs=1e-4)
+    assert 7 < margins["float32"] < margins["float64"] < margins["real"]
+
+
+@pytest.fixture
+def parity(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SHIPPED / "parity", tmp_path / "parity"))
+
+
+def lowered(run: Run, margin: float) -> None:
+    """Move one row of the head until the least margin is about as small as asked."""
+    head = run.model.head.weight
+    weights = weights_of(run)
+    step = RNG(1).normal(size=head.shape[1])
+
+    def least(size: float) -> float:
+        weights["head.weight"][2] = head[2].detach().double().numpy() + np.float32(size) * step
+        return float(proof.margins(run.config, weights, list(run.config.task.domain), (REAL,)).min())
+
+    low, high = 0.0, 1.0
+    while least(high) > margin:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if least(middle) > margin else (low, middle)
+    least(low)
+    with torch.no_grad():
+        head[2] = torch.from_numpy(weights["head.weight"][2]).float()
+
+
+def test_a_network_that_is_right_with_tiny_margins_is_refused(parity: Path) -> None:
+    run = runs.load(parity, read_certificate=False)
+    lowered(run, 2e-4)
+    judged = run.judged()
+    assert judged.certificate is not None
+    assert judged.certificate.certified  # it is right, here
+    found = judged.proven().certificate
+    assert found is not None
+    assert found.proof is not None
+    assert (found.strength, found.proof.covers("float64"), found.proof.covers("float32")) == ("checked", True, False)
+    assert "checked; proven in real, float64 arithmetic only" in found.statement
+    runs.save(parity, replace(judged, certificate=found))
+    assert verify.verify(parity).agrees
+    stated = [replace(bound, margin=1e-6) if bound.arithmetic == "float32" else bound for bound in found.proof.bounds]
+    claims = replace(found, strength="proven", proof=replace(found.proof, bounds=tuple(stated)))
+    (parity / "certificate.json").write_text(claims.to_json())
+    assert "it is not proven here in float32 arithmetic" in verify.verify(parity).objections[0]
+
+
+def test_perturbed_weights_prove_nothing(parity: Path) -> None:
+    run = runs.load(parity, read_certificate=False)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in run.model.parameters():
+            parameter.add_(0.5 * torch.randn(parameter.shape, generator=generator))
+    found = run.judged().proven().certificate
+    assert found is not None
+    assert found.proof is not None
+    assert (found.certified, found.strength, found.proof.arithmetics) == (False, "checked", "none")
+    (parity / "model.safetensors").write_bytes(run.weights.data)
+    objections = verify.verify(parity).objections
+    assert any("it is for the weights" in objection for objection in objections)
+    assert any("a prompt is not answered rightly" in objection for objection in objections)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("head.weight", 1e35), ("token_embedding.weight", 1e20)])
+def test_weights_that_overflow_prove_nothing(name: str, factor: float) -> None:
+    """The second ones only overflow when a norm squares them."""
+    run = runs.load("parity")
+    weights = weights_of(run)
+    weights[name] *= factor
+    assert proof.prove(run.config, weights).arithmetics == "none"
+
+
+# --- certificates and the checker -------------------------------------------------------------------------------------
+
+
+def edited(path: Path, change: Callable[[Certificate], Certificate]) -> None:
+    path.write_text(change(Certificate.from_json(path.read_text())).to_json())
+
+
+def proven(folder: Path) -> Certificate:
+    run = runs.load(folder, read_certificate=False).judged().proven()
+    runs.keep(folder, run)
+    assert run.certificate is not None
+    return run.certificate
+
+
+def test_what_is_proven_is_kept_loaded_and_verified(parity: Path) -> None:
+    kept = proven(parity)
+    assert kept.strength == "proven"
+    assert runs.load(parity).certificate == kept
+    found = verify.verify(parity)
+    assert found.agrees
+    assert kept.proof is not None
+    for bound in kept.proof.bounds[1:]:
+        assert found.proven[bound.arithmetic] == pytest.approx(bound.margin, rel=1e-3)
+    assert "An independent check: `alga verify`" in (parity / "README.md").read_text()
+
+
+def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
+    proven(parity)
+    edited(parity / "certificate.json", lambda c: replace(c, proof=None, strength="checked"))
+    run = runs.load(parity)
+    assert run.certified
+    assert run.certificate is not None
+    assert run.certificate.strength == "checked"
+    assert verify.verify(parity).agrees
+
+
+@pytest.mark.parametrize(
+    ("change", "objection"),
+    [
+        (lambda c: replace(c, sha256="0" * 64), "it is for the weights 000000000000…"),
+        (lambda c: replace(c, prompts=7), "it is for 7 prompts of parity, not 6"),
+        (lambda c: replace(c, certified=False, strength="checked"), "it certifies nothing"),
+        (lambda c: replace(c, proof=replace(c.proof, assumptions="none")), "it rests on the assumptions none"),
+        (lambda c: replace(c, proof=replace(c.proof, bounds=(*c.proof.bounds[:2], Bound("float32", 7.2, "1C0")))),
+         "it states a margin of 7.2 in float32; the real one is 7.114"),
+        (lambda c: replace(c, proof=replace(c.proof, bounds=(*c.proof.bounds, Bound("bfloat16", 1.0, "1C0")))),
+         "it is not proven here in bfloat16 arithmetic"),
+    ],
+)  # fmt: skip
+def test_a_certificate_that_states_more_is_refused(
+    parity: Path, change: Callable[[Certificate], Certificate], objection: str
+) -> None:
+    proven(parity)
+    edited(parity / "certificate.json", change)
+    found = verify.verify(parity)
+    assert not found.agrees
+    assert any(objection in said for said in found.objections)
+
+
+def test_every_shipped_network_is_proven_in_float64_and_all_but_three_in_float32() -> None:
+    found = {path.parent.name: Certificate.from_json(path.read_text()) for path in SHIPPED.glob("*/certificate.json")}
+    proofs = {name: certificate.proof for name, certificate in found.items()}
+    assert all(proof is not None and proof.covers("real") and proof.covers("float64") for proof in proofs.values())
+    assert {name for name, certificate in found.items() if certificate.strength != "proven"} == {
+        "arithmetic", "division-by-a-digit-base-16", "times-a-digit-base-16",
+    }  # fmt: skip
+
+
+def test_a_proof_that_is_none_is_no_certificate() -> None:
+    text = json.loads((SHIPPED / "parity" / "certificate.json").read_text())
+    for nonsense in ({}, [], "yes", {"assumptions": "x", "bounds": [{"margin": 1}]}):
+        with pytest.raises(AlgaError, match="expected a certificate"):
+            Certificate.from_json(json.dumps({**text, "proof": nonsense}))
+    bounds = [{"arithmetic": "float32", "margin": "7", "prompt": ""}]
+    with pytest.raises(AlgaError, match="must be a number or null"):
+        Certificate.from_json(json.dumps({**text, "proof": {"assumptions": "x", "bounds": bounds}}))
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_certify_proves_and_says_under_which_assumptions(alga: Callable[..., Result], parity: Path) -> None:
+    said = alga("certify", parity, "--proof", "--save")
+    assert said.code == 0
+    assert "certified for parity of any length (proven in real, float64, float32 arithmetic" in said.out
+    assert "  float32  proven: at least 7.1" in said.out
+    assert "*proven* rests on these assumptions (ieee-1, docs/proof.md):" in said.out
+    assert runs.load(parity).certificate == Certificate.from_json((parity / "certificate.json").read_text())
+    content = json.loads(alga("certify", parity, "--proof", "--json").out)
+    assert content["strength"] == "proven"
+    assert [bound["arithmetic"] for bound in content["proof"]["bounds"]] == ["real", "float64", "float32"]
+    refused = alga("certify", "parity", "--proof", "--save")
+    assert (refused.code, refused.err) == (2, "alga: --save needs a run folder, got 'parity'\n")
+
+
+def test_verify_says_what_is_proven_and_refuses_what_is_not(alga: Callable[..., Result], parity: Path) -> None:
+    proven(parity)
+    said = alga("verify", parity / "certificate.json")
+    assert said.code == 0
+    assert "the certificate agrees: parity of any length is proven in real, float64, float32 arithmetic," in said.out
+    assert "flushed to zero" in said.out
+    edited(parity / "certificate.json", lambda c: replace(c, prompts=7))
+    refused = alga("verify", parity)
+    assert refused.code == 1
+    assert "refused: it is for 7 prompts of parity, not 6" in refused.out
+    content = json.loads(alga("verify", parity, "--json").out)
+    assert (content["agrees"], content["margins"].keys()) == (False, {"real", "float64", "float32"})
+    (parity / "certificate.json").unlink()
+    missing = alga("verify", parity)
+    assert (missing.code, missing.err) == (2, f"alga: {parity} has no certificate.json: nothing to verify\n")
