@@ -133,7 +133,7 @@ def test_the_grid_is_whole_and_each_cell_opens(page: Page, place: str) -> None:
 
 def test_a_damaged_network_loses_its_certificate_and_heals(page: Page, place: str) -> None:
     page.goto(place)
-    expect(page.locator("#badge")).to_have_text("✓ checked on all 2,300 prompts")
+    expect(page.locator("#badge")).to_have_text("✓ proven on all 2,300 prompts")
     expect(page.locator("#index")).to_have_value("393")
     amount = page.locator("#amount")
     amount.fill(amount.get_attribute("max") or "")
@@ -145,7 +145,7 @@ def test_a_damaged_network_loses_its_certificate_and_heals(page: Page, place: st
     expect(page.locator("#verdict")).to_contain_text("which is wrong")
     expect(page.locator("#steps .bad")).not_to_have_count(0)
     page.click("#heal")
-    expect(page.locator("#badge")).to_have_text("✓ checked on all 2,300 prompts")
+    expect(page.locator("#badge")).to_have_text("✓ proven on all 2,300 prompts")
     expect(page.locator("#grid")).to_have_attribute("data-wrong", "0")
     expect(page.locator("#verdict")).to_have_text("")
 
