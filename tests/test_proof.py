@@ -430,3 +430,13 @@ def test_verify_says_what_is_proven_and_refuses_what_is_not(alga: Callable[..., 
     (parity / "certificate.json").unlink()
     missing = alga("verify", parity)
     assert (missing.code, missing.err) == (2, f"alga: {parity} has no certificate.json: nothing to verify\n")
+
+
+def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(
+    alga: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = lemmas.gelu_error
+    monkeypatch.setattr(lemmas, "gelu_error", lambda *given: 1e18 * wide(*given))
+    said = alga("certify", "parity", "--proof")
+    assert (said.code, "float64  not proven" in said.out) == (1, True)
+    assert alga("certify", "parity").code == 0
