@@ -10,16 +10,18 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled", "decoding",
-    "table", "certificate", "sampling",
+    "errors", "stopping", "progress", "files", "seal", "tasks", "tokens", "config", "model",
+    "unfolding", "compiled", "decoding", "table", "certificate", "sampling",
     "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (
     "errors",
+    "stopping",
     "progress",
     "files",
+    "seal",
     "tasks",
     "tokens",
     "table",

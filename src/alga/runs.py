@@ -6,6 +6,7 @@ table.json         what the network answers to every prompt
 certificate.json   the record that these answers are right
 metrics.jsonl      a line per check during training
 README.md          the model card
+SHA256SUMS         the seal: hashes of all these, written last
 checkpoint.safetensors   only while training is unfinished: see training.py
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alga import config as configs
-from alga import files
+from alga import files, seal
 from alga.card import card
 from alga.certificate import Certificate, certify
 from alga.config import Config, ModelConfig
@@ -177,6 +178,8 @@ def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
         _ = run.model  # no certificate vouches for these weights: open them at once
         return run
     certificate, table = _certificate_and_table(folder, run)
+    if seal.sealed(folder):
+        seal.check(folder)
     return dataclasses.replace(run, certificate=certificate, table=table)
 
 
@@ -186,6 +189,7 @@ def save(folder: Path, run: Run) -> None:
         run = dataclasses.replace(run, certificate=None, table=None)
     text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
     folder.mkdir(parents=True, exist_ok=True)
+    seal.unseal(folder)
     for stale in ("certificate.json", "table.json"):
         (folder / stale).unlink(missing_ok=True)
     configs.save(folder, run.config)
@@ -195,17 +199,21 @@ def save(folder: Path, run: Run) -> None:
         files.write(folder / "table.json", run.table.to_json().encode())
     if run.certificate is not None:
         files.write(folder / "certificate.json", run.certificate.to_json().encode())
+    seal.seal(folder)
 
 
-def claim(folder: Path) -> None:
-    """Make a folder for a new run; refuse one that holds anything."""
+def claim(folder: Path) -> files.Hold:
+    """Make a folder for a new run and hold it; refuse one that holds anything, or that another process holds."""
     if folder.exists() and not folder.is_dir():
         raise AlgaError(f"expected a folder to write to, got the file {folder}")
-    if folder.is_dir() and any(path.suffix != files.UNFINISHED for path in folder.iterdir()):
+    folder.mkdir(parents=True, exist_ok=True)
+    held = files.Hold(folder)
+    if any(path.suffix != files.UNFINISHED and path.name != files.LOCK for path in folder.iterdir()):
+        held.release()
         what = "a run" if (folder / "config.json").exists() else "other files"
         raise AlgaError(f"{folder} already holds {what}; choose another folder, nothing was overwritten")
-    folder.mkdir(parents=True, exist_ok=True)
     files.sweep(folder)
+    return held
 
 
 def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:

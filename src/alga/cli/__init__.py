@@ -1,6 +1,7 @@
 """The command line: arguments, messages, exit codes; one file per verb, no arithmetic.
 
-Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stderr; 130 after Ctrl-C.
+Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stderr; 130 after Ctrl-C,
+143 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from typer.exceptions import TyperException
 
 import alga
+from alga import stopping
 from alga.cli import (
     arithmetic,
     bench,
@@ -31,6 +33,8 @@ from alga.cli import (
     train,
 )
 from alga.errors import AlgaError
+
+LONGEST: Final = 1000  # characters of a message
 
 app = typer.Typer(
     name="alga",
@@ -81,6 +85,7 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
+    stopping.by_exception()
     try:
         code = app(standalone_mode=False) or 0
     except AlgaError as problem:
@@ -88,8 +93,10 @@ def main() -> None:
     except TyperException as problem:
         context = getattr(problem, "ctx", None)
         code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
+    except (KeyboardInterrupt, typer.Abort) as stopped:
+        stopping.at_once()
+        code = stopping.code(getattr(stopped, "number", signal.SIGINT))
+        typer.echo(f"alga: stopped by {'SIGTERM' if code == stopping.code(signal.SIGTERM) else 'Ctrl-C'}", err=True)
     except OSError as problem:
         code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
     except MemoryError:
@@ -98,6 +105,16 @@ def main() -> None:
 
 
 def _say(message: str) -> int:
-    line = " ".join(message.split())
-    typer.echo(f"alga: {line}", err=True)
+    typer.echo(f"alga: {in_one_line(message)}", err=True)
     return 2
+
+
+def in_one_line(message: str) -> str:
+    r"""Return a message as one line of bearable length that cannot steer a terminal: it may quote a hostile file.
+
+    >>> in_one_line("no task\n'\x1b[2J'")
+    "no task '\\x1b[2J'"
+    """
+    line = " ".join(message.split())
+    line = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

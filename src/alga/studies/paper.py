@@ -81,7 +81,7 @@ def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None
 def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
     if (folder / "config.json").exists() and not (folder / "certificate.json").exists():
         training = Training.resume(folder)
-    elif not folder.exists():
+    elif not (folder / "config.json").exists():
         training = Training.start(folder, recipe, seed=0)
     else:
         training = None

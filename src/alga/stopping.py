@@ -1,0 +1,70 @@
+"""Ctrl-C and SIGTERM: both end the work in good order, and the exit code says which it was (130, 143).
+
+Only the command line listens; in a program of someone else's, signals are theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(KeyboardInterrupt):
+    """One of the signals came."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def code(number: int) -> int:
+    """Return the exit code of a command that a signal has ended, as shells write it.
+
+    >>> code(signal.SIGTERM)
+    143
+    """
+    return 128 + number
+
+
+def at_once() -> None:
+    """From now on end the process without a word: nothing is begun yet, or nothing is left to do."""
+    _listen(lambda number, _: os._exit(code(number)))
+
+
+def by_exception() -> None:
+    """From now on raise `Stopped` wherever the work is, so that everything is put in order on the way out."""
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        raise Stopped(number)
+
+    _listen(handle)
+
+
+@contextmanager
+def between_steps() -> Iterator[list[int]]:
+    """Collect the first signal, so that the step under way is finished; raise the second."""
+    caught: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise Stopped(number)
+        caught.append(number)
+
+    before = _listen(handle)
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _listen(handle: Callable[[int, FrameType | None], Any]) -> dict[int, Any]:
+    """Set a handler for the signals that are not ignored, as in the background of a script; return those before."""
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    return {number: signal.signal(number, handle) for number in heard}
