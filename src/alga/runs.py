@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
+LARGEST_CERTIFICATE: Final = 2**20  # bytes
 STRENGTHS: Final = ("checked",)  # of the certificates that a folder may hold
 
 
@@ -171,7 +172,7 @@ def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
     if not path.is_file():
         unfinished = f"; its training goes on with: alga train --resume {folder}"
         raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
-    data = path.read_bytes()
+    data = files.read(path, seal.LARGEST)
     config.check_identity(data, path)
     run = Run(name=os.fspath(model), config=config, weights=Weights(config, data, path))
     if not read_certificate or not (folder / "certificate.json").exists():
@@ -231,13 +232,17 @@ def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
 def _certificate_and_table(folder: Path, run: Run) -> tuple[Certificate, Table]:
     path = folder / "certificate.json"
     try:
-        certificate = Certificate.from_json(path.read_text(errors="replace"))
+        certificate = Certificate.from_json(files.read(path, LARGEST_CERTIFICATE).decode(errors="replace"))
         path = folder / "table.json"
-        table = Table.from_json(path.read_text(errors="replace"))
+        tokens = run.config.tokens
+        entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
+        most = entry * len(run.config.task.domain) + 1024
+        table = Table.from_json(files.read(path, most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
     except AlgaError as problem:
-        raise AlgaError(f"{path}: {problem}") from None
+        named = str(problem) if str(path) in str(problem) else f"{path}: {problem}"
+        raise AlgaError(named) from None
     task = run.config.task
     if certificate.sha256 != run.sha256:
         _ = run.model  # says so if they are damaged

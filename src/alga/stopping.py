@@ -15,8 +15,8 @@ from typing import Any, Final
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopped(KeyboardInterrupt):
-    """One of the signals came."""
+class Stopped(BaseException):
+    """One of the signals came. Not a KeyboardInterrupt, which others catch and forget which it was."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -37,13 +37,15 @@ def at_once() -> None:
     _listen(lambda number, _: os._exit(code(number)))
 
 
-def by_exception() -> None:
-    """From now on raise `Stopped` wherever the work is, so that everything is put in order on the way out."""
+@contextmanager
+def by_exception() -> Iterator[None]:
+    """Raise `Stopped` wherever the work is, so that everything is put in order on the way out."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
         raise Stopped(number)
 
-    _listen(handle)
+    with _listening(handle):
+        yield
 
 
 @contextmanager
@@ -56,9 +58,15 @@ def between_steps() -> Iterator[list[int]]:
             raise Stopped(number)
         caught.append(number)
 
+    with _listening(handle):
+        yield caught
+
+
+@contextmanager
+def _listening(handle: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
     before = _listen(handle)
     try:
-        yield caught
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

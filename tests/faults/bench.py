@@ -54,15 +54,13 @@ class Bench:
 
     def __init__(self, folder: Path, mounts: bool) -> None:
         self.folder, self.mounts = folder, mounts
-        folder.mkdir(parents=True, exist_ok=True)
+        self._started = 0
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
 
     def run(self, *arguments: object, warm: bool = True, cwd: Path | None = None) -> Command:
         """Start a command."""
-        return Command(*arguments, log=self.folder / "log", warm=warm, cwd=cwd)
-
-    def also(self, *arguments: object) -> Command:
-        """Start another command beside the first."""
-        return Command(*arguments, log=self.folder / "log2")
+        self._started += 1  # what a killed command has started may write to its log yet
+        return Command(*arguments, log=self.folder / "logs" / f"{self._started % 100}", warm=warm, cwd=cwd)
 
     def fresh(self, name: str = "work") -> Path:
         """Return a new empty folder."""

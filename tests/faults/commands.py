@@ -7,6 +7,7 @@ training also saves its checkpoint every 0.2 s instead of every 5, so that kills
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import random
@@ -54,12 +55,14 @@ class Command:
 
             training.CHECKPOINT_SECONDS = CHECKPOINT_SECONDS  # type: ignore[misc]
             main()
+            code = 0
         except SystemExit as ended:
             code = int(ended.code or 0)
         except BaseException:
             traceback.print_exc()
         finally:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(BaseException):
+                atexit._run_exitfuncs()
                 sys.stdout.flush()
                 sys.stderr.flush()
             os._exit(code)

@@ -85,18 +85,18 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
-    stopping.by_exception()
     try:
-        code = app(standalone_mode=False) or 0
+        with stopping.by_exception():
+            code = app(standalone_mode=False) or 0
     except AlgaError as problem:
         code = _say(str(problem))
     except TyperException as problem:
         context = getattr(problem, "ctx", None)
         code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
-    except (KeyboardInterrupt, typer.Abort) as stopped:
-        stopping.at_once()
-        code = stopping.code(getattr(stopped, "number", signal.SIGINT))
-        typer.echo(f"alga: stopped by {'SIGTERM' if code == stopping.code(signal.SIGTERM) else 'Ctrl-C'}", err=True)
+    except (stopping.Stopped, KeyboardInterrupt, typer.Abort) as stopped:
+        number = getattr(stopped, "number", signal.SIGINT)
+        code = stopping.code(number)
+        typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
     except OSError as problem:
         code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
     except MemoryError:

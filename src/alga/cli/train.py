@@ -116,10 +116,14 @@ def _like(model: str) -> tuple[Recipe, int, int]:
     from alga import config, runs
     from alga.recipes import Recipe
 
-    trained = config.load(runs.locate(model)).training
-    if not trained:
+    found = config.load(runs.locate(model))
+    if not found.training:
         raise AlgaError(f"{model} was not trained here: its recipe is not known")
-    return Recipe(**trained["recipe"]), trained["seed"], trained["threads"]
+    try:
+        recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # which is no file that would be run
+        return recipe, found.training["seed"], found.training["threads"]
+    except (TypeError, KeyError) as problem:
+        raise AlgaError(f"{model}/config.json describes no training ({problem})") from None
 
 
 def _refuse(why: str, given: dict[str, object]) -> None:

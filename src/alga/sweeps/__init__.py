@@ -151,6 +151,8 @@ def _read(out: Path) -> dict[str, Row]:
         try:
             content = json.loads(line)
             measure, row = content.pop("measure"), Row(**content)
+            if not isinstance(row.settings, dict) or not isinstance(row.result or {}, dict):
+                raise TypeError("expected settings and a result")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise AlgaError(f"{out} holds something else than a sweep's results: {line[:60]!r}") from None
         rows[_name(measure, row.settings)] = row
