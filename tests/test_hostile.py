@@ -38,11 +38,9 @@ ADD = Arithmetic()
 
 @contextlib.contextmanager
 def only_refused() -> Iterator[None]:
-    """Let errors of ours pass, if they are one line; any other is a defect."""
-    try:
+    """Let errors of ours pass; any other is a defect."""
+    with contextlib.suppress(AlgaError):
         yield
-    except AlgaError as problem:
-        assert "\n" not in in_one_line(str(problem))
 
 
 @contextlib.contextmanager
@@ -195,7 +193,7 @@ def test_what_is_no_file_in_a_run_is_refused_at_once(run: Path, name: str, kind:
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
 def test_too_large_a_file_of_a_run_is_refused_unread(run: Path, name: str) -> None:
     os.truncate(run / name, 2**40)
-    with pytest.raises(AlgaError, match="has more than the .* bytes that are read"):
+    with pytest.raises(AlgaError, match=r"has more than the .* bytes that are read"):
         runs.load(run)
 
 
@@ -353,7 +351,7 @@ PLANS = {
     "too many seeds": ("seeds = 1_000_000_000_000", "expected 1 to 100,000 runs, got 1,000,000,000,000"),
     "fewer than no seeds": ("seeds = -5", "expected 1 to 100,000 runs, got 0"),
     "seeds that are none": ("seeds = [1, 'x']", "seeds are a number of them or a list"),
-    "too many of all": ("[grid]\n" + "\n".join(f"{name} = {list(range(1, 1001))}" for name in ("steps", "width", "hidden")),
+    "too many of all": ("[grid]\n" + "".join(f"{name} = {[*range(1000)]}\n" for name in ("steps", "width", "hidden")),
                         "expected 1 to 100,000 runs, got 10,000,000,000"),
     "too large": ("#" * 2**21, "bytes that a plan may have"),
     "an unknown setting": ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),

@@ -5,7 +5,6 @@ Only the command line listens; in a program of someone else's, signals are their
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,11 +29,6 @@ def code(number: int) -> int:
     143
     """
     return 128 + number
-
-
-def at_once() -> None:
-    """From now on end the process without a word: nothing is begun yet, or nothing is left to do."""
-    _listen(lambda number, _: os._exit(code(number)))
 
 
 @contextmanager
