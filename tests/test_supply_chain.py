@@ -24,6 +24,7 @@ UNPICKLERS = {
     "jsonpickle",
     "yaml",
 }
+LOADERS = ("torch.load", "torch.jit.load", "torch.hub.load", "np.load", "numpy.load", "pandas.read_pickle")
 RUNNERS = {"eval", "exec", "compile", "__import__"}
 
 
