@@ -20,10 +20,10 @@ TRAIN = ("train", "--recipe", "small", "--task", "comparison", "--seed", "1", "-
 PLAN = """
 recipe = "small"
 task = "parity"
-seeds = 3
+seeds = 2
 [grid]
 batch_size = [16, 32]
-steps = 150
+steps = 60
 """
 DIGITS = 40_000_000
 KNOWN = {*seal.SEALED, seal.NAME, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}

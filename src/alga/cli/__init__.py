@@ -34,6 +34,7 @@ from alga.cli import (
 )
 from alga.errors import AlgaError
 
+BROKEN_PIPE: Final = 141  # alga … | head ends quietly, as other commands do; SIGPIPE would end sweeps with a worker
 LONGEST: Final = 1000  # characters of a message
 
 app = typer.Typer(
@@ -83,8 +84,6 @@ def main() -> None:
     """Run the command line: the one place where errors become a line on stderr and an exit code."""
     # Threads that wait should soon sleep: beside other work, training is then many times as fast (docs/decisions.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
     try:
         with stopping.by_exception():
             code = app(standalone_mode=False) or 0
@@ -93,6 +92,8 @@ def main() -> None:
     except TyperException as problem:
         context = getattr(problem, "ctx", None)
         code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
+    except SystemExit as ended:  # typer's for a broken pipe, and it is told nothing of which
+        code = BROKEN_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except (stopping.Stopped, KeyboardInterrupt, typer.Abort) as stopped:
         number = getattr(stopped, "number", signal.SIGINT)
         code = stopping.code(number)

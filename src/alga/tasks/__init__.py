@@ -134,6 +134,8 @@ def known(name: str) -> Task:
 
     A person's own task is known here once they have named it themselves, by `find`.
     """
+    if not isinstance(name, str):
+        raise AlgaError(f"a task's name is text, got {name!r}")
     for (own_name, _), task in _OWN.items():
         if own_name == name:
             return task
