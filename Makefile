@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all faults seal clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -22,6 +22,8 @@ help:
 	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
+	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
+	@echo "make seal            write the hashes of the shipped networks' files again, after one was changed on purpose"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -77,6 +79,12 @@ train-all: .venv/.installed
 		if test -e $$run/certificate.json; then continue; \
 		elif test -e $$run/config.json; then $(BIN)/alga train --resume $$run; \
 		else $(BIN)/alga train --like $$model --out $$run; fi; done
+
+faults: .venv/.installed-dev
+	$(BIN)/python -m tests.faults --folder runs/faults --results results/faults.json --page docs/reliability.md
+
+seal: .venv/.installed
+	$(BIN)/python -c "from alga import runs, seal; [seal.seal(runs.SHIPPED / name) for name in runs.shipped()]"
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }

@@ -81,7 +81,7 @@ def _enter_namespace() -> None:
     for options in (["--mount"], ["--map-root-user", "--mount"]):
         enter = ["unshare", *options]
         try:
-            tried = subprocess.run([*enter, "mount", "-t", "tmpfs", "faults", "/mnt"], capture_output=True, check=False)
+            tried = subprocess.run([*enter, "mount", "-t", "tmpfs", "faults", "/tmp"], capture_output=True, check=False)
         except FileNotFoundError:
             break
         if tried.returncode == 0:
