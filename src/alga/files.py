@@ -28,15 +28,18 @@ def read(path: Path, most: int) -> bytes:
     A pipe would be waited for, perhaps for ever, and a device may have no end.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as file:
+    try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
             raise AlgaError(f"expected an ordinary file, got a pipe or a device: {path}")
-        data = file.read(most + 1) if status.st_size <= most else b""
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(most + 1) if status.st_size <= most else b""
         if max(len(data), status.st_size) > most:
             raise AlgaError(f"{path} has more than the {most:,} bytes that are read")
+    finally:
+        os.close(handle)
     return data
 
 

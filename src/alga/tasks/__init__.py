@@ -135,7 +135,7 @@ def known(name: str) -> Task:
     A person's own task is known here once they have named it themselves, by `find`.
     """
     if not isinstance(name, str):
-        raise AlgaError(f"a task's name is text, got {name!r}")
+        raise AlgaError(f"unknown task {name!r}: a task's name is text")
     for (own_name, _), task in _OWN.items():
         if own_name == name:
             return task
