@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.faults.bench import EXPORTS, TRAIN, Bench, Fault, clean, whole
-from tests.faults.commands import alive, children, moment
+from tests.faults.bench import EXPORTS, TRAIN, Bench, Fault, clean, results, whole
+from tests.faults.commands import Command, alive, children, moment
 
 COLD = 0.1  # the share of kills that strike the command as people type it, start-up and all
 WORKERS_END = 4.0  # seconds that a sweep's workers may outlive it
@@ -37,33 +37,39 @@ def training(bench: Bench, rng: Random) -> int:
 
 
 def sweep(bench: Bench, rng: Random) -> int:
-    """Kill a sweep, or one of its workers, several times, then let it come to its end."""
+    """Kill a sweep, or one of its processes, several times, then let it come to its end."""
+    workers = rng.choice((1, 1, 2))
     plan, out, kills = bench.swept / "plan.toml", bench.fresh() / "out.jsonl", 0
     seconds = bench.seconds("sweep", "sweep", plan, "--out", bench.folder / "work" / "timed.jsonl", "--workers", 2)
     bench.fresh()
     for _ in range(rng.randint(3, 6)):
-        strike = moment(rng, seconds, out.parent, most=8)
-        command = bench.run("sweep", plan, "--out", out, "--workers", 2)
-        if not strike(command):
-            assert command.wait() in {0, 1}, command.err
-            break
-        started = children(command.pid)
-        if len(started) > 1 and rng.random() < 0.15:  # a worker, or one of the processes that look after them
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rng.choice(started), signal.SIGKILL)
-            code = command.wait()
-            assert code in {0, 1}, f"exit code {code}: {command.err}"
+        strike = moment(rng, seconds, out.parent, most=4)
+        command = bench.run("sweep", plan, "--out", out, "--workers", workers)
+        if strike(command):
             kills += 1
-            break
-        command.strike(signal.SIGKILL)
-        command.wait()
-        kills += 1
-        until = time.monotonic() + WORKERS_END
-        while alive(started) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert not alive(started), "workers outlive their sweep"
+            _strike_sweep(command, rng)
+        code = command.wait()
+        assert code in {0, 1, -signal.SIGKILL}, f"exit code {code}: {command.err}"
+        if code in {0, 1}:  # it has come to its end: from the beginning
+            assert results(out) == results(bench.swept / "plan.jsonl")
+            out.unlink()
     bench.finish_sweep(out)
     return kills
+
+
+def _strike_sweep(command: Command, rng: Random) -> None:
+    """Kill a sweep, and see that its workers end; or kill a worker, or one of the processes that look after them."""
+    started = children(command.pid)
+    if len(started) > 1 and rng.random() < 0.15:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(rng.choice(started), signal.SIGKILL)
+        return
+    command.strike(signal.SIGKILL)
+    command.wait()
+    until = time.monotonic() + WORKERS_END
+    while alive(started) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(started), "workers outlive their sweep"
 
 
 def export(bench: Bench, rng: Random) -> int:
