@@ -257,6 +257,18 @@ def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, tm
     assert runs.load(run).certified
 
 
+def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_it_anew_does_not_mind(
+    tmp_path: Path,
+) -> None:
+    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
+    (run / "certificate.json").unlink()
+    data = (run / "model.safetensors").read_bytes()
+    (run / "model.safetensors").write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    with pytest.raises(AlgaError, match=r"model\.safetensors is not what was sealed"):
+        runs.load(run)
+    assert runs.load(run, read_certificate=False).certificate is None
+
+
 def test_every_shipped_network_is_sealed() -> None:
     for name in runs.shipped():
         seal.check(runs.SHIPPED / name)

@@ -177,11 +177,12 @@ def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
     run = Run(name=os.fspath(model), config=config, weights=Weights(config, data, path))
     if not read_certificate or not (folder / "certificate.json").exists():
         _ = run.model  # no certificate vouches for these weights: open them at once
-        return run
-    certificate, table = _certificate_and_table(folder, run)
-    if seal.sealed(folder):
+    else:
+        certificate, table = _certificate_and_table(folder, run)
+        run = dataclasses.replace(run, certificate=certificate, table=table)
+    if read_certificate and seal.sealed(folder):
         seal.check(folder)
-    return dataclasses.replace(run, certificate=certificate, table=table)
+    return run
 
 
 def save(folder: Path, run: Run) -> None:
