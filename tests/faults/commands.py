@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
 import random
 import signal
@@ -20,6 +21,7 @@ from pathlib import Path
 
 PATIENCE = 300.0  # seconds: what takes longer hangs
 CHECKPOINT_SECONDS = 0.2
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG, of Linux
 
 Arguments = tuple[object, ...]
 
@@ -38,6 +40,7 @@ class Command:
         code = 70
         try:
             os.setsid()
+            ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)  # where the harness itself is stopped
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
             for number, name in ((0, os.devnull), (1, f"{self.log}.out"), (2, f"{self.log}.err")):

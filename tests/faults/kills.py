@@ -118,7 +118,7 @@ BITS = "goes on, and ends in the bits of an undisturbed run"
 FILE = "the file is the old one or the whole new one; run again, it is the new one, and nothing is left over"
 FAULTS = (
     Fault("kill -9", "training", BITS, 50, 4, 6, training),
-    Fault("kill -9", "sweep", "workers end too; ends with an undisturbed sweep's results", 50, 3, 10, sweep),
+    Fault("kill -9", "sweep", "workers end too; ends with an undisturbed sweep's results", 50, 3, 15, sweep),
     Fault("kill -9", "export", FILE, 50, 4, 4, export),
     Fault("kill -9", "addition from files to a file", FILE, 50, 4, 3, addition),
 )

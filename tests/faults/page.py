@@ -54,10 +54,11 @@ about that, and shows it by doing the damage on purpose. The table is written by
 
 TAIL = """
 How: *kill -9* comes half of the time at a random point in time, half of the time right after a random change in the
-folder that is written to, one to five times in a row, before the work may come to its end and is compared with that of
-an undisturbed command. One kill in ten strikes the command as people type it, start-up and all; the others strike a
-fork of a process that has imported torch already, with a checkpoint every 0.2 s instead of every 5, so that they meet
-the work and not the import (sweeps start real workers; some kills strike a worker instead). *Disk full* is a small
+folder that is written to, one to six times in a row, before the work may come to its end and is compared with that of
+an undisturbed command. One kill in ten of a training, an export or an addition strikes the command as people type it,
+start-up and all; the others strike a fork of a process that has imported torch already, with a checkpoint every 0.2 s
+instead of every 5, so that they meet the work and not the import. Sweeps start real workers, and about one kill in
+seven strikes a worker or a helper process instead of the sweep. *Disk full* is a small
 tmpfs of a random size, *read-only* a bind mount, both in a mount namespace of the harness's own, so root cannot write
 there either. *Bit flips* strike the first, the last and one byte in each of 24 parts of every file. *Start of a
 command* begins when ALGA's first line has run: in the some 20 ms before, Python itself prints a traceback for Ctrl-C.
