@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -65,6 +66,7 @@ class Command:
             traceback.print_exc()
         finally:
             with contextlib.suppress(BaseException):
+                threading._shutdown()  # type: ignore[attr-defined]  # as Python does at its end, in this order
                 atexit._run_exitfuncs()
                 sys.stdout.flush()
                 sys.stderr.flush()

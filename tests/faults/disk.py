@@ -153,8 +153,8 @@ def _everything(folder: Path) -> dict[str, bytes]:
 
 LINE = "exit code 2, one line; nothing half-written; with room made, "
 FAULTS = (
-    Fault("disk full", "training", f"{LINE}it goes on to the bits of an undisturbed run", 12, 1, 10, full_training),
-    Fault("disk full", "sweep", f"{LINE}it goes on to an undisturbed sweep's results", 6, 1, 30, full_sweep),
+    Fault("disk full", "training", f"{LINE}it goes on to the bits of an undisturbed run", 10, 1, 12, full_training),
+    Fault("disk full", "sweep", f"{LINE}it goes on to an undisturbed sweep's results", 4, 1, 40, full_sweep),
     Fault("disk full", "export", f"{LINE}the same command writes the file", 12, 1, 2, full_export),
     Fault("disk full", "addition from files to a file", f"{LINE}the same command writes it", 12, 1, 3, full_addition),
     Fault(
