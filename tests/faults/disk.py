@@ -79,9 +79,11 @@ def full_sweep(bench: Bench, rng: Random) -> int:
     """Sweep onto a disk that is too small for the results."""
     with small_disk(bench, 64 * PAGE) as disk:
         out = disk / "out.jsonl"
-        some = lines(bench.swept / "plan.jsonl")[: rng.randint(0, 3)]
-        if some:
-            out.write_text("".join(f"{line}\n" for line in some))
+        some = "\n".join(lines(bench.swept / "plan.jsonl")[: rng.randint(0, 2)])
+        if (
+            some
+        ):  # and then spaces, up to a few hundred bytes before the end of the page: the next line breaks off there
+            out.write_text(f"{some.ljust(-(-len(some) // PAGE) * PAGE - rng.randint(1, 300))}\n")
         with (disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
             while True:
                 filler.write(bytes(PAGE))
