@@ -80,9 +80,8 @@ def full_sweep(bench: Bench, rng: Random) -> int:
     with small_disk(bench, 64 * PAGE) as disk:
         out = disk / "out.jsonl"
         some = "\n".join(lines(bench.swept / "plan.jsonl")[: rng.randint(0, 2)])
-        if (
-            some
-        ):  # and then spaces, up to a few hundred bytes before the end of the page: the next line breaks off there
+        if some:
+            # Then spaces to just before the end of the page, so that the next line breaks off.
             out.write_text(f"{some.ljust(-(-len(some) // PAGE) * PAGE - rng.randint(1, 300))}\n")
         with (disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
             while True:
@@ -156,7 +155,7 @@ def _everything(folder: Path) -> dict[str, bytes]:
 LINE = "exit code 2, one line; nothing half-written; with room made, "
 FAULTS = (
     Fault("disk full", "training", f"{LINE}it goes on to the bits of an undisturbed run", 10, 1, 12, full_training),
-    Fault("disk full", "sweep", f"{LINE}it goes on to an undisturbed sweep's results", 4, 1, 40, full_sweep),
+    Fault("disk full", "sweep", f"{LINE}it goes on to an undisturbed sweep's results", 2, 1, 60, full_sweep),
     Fault("disk full", "export", f"{LINE}the same command writes the file", 12, 1, 2, full_export),
     Fault("disk full", "addition from files to a file", f"{LINE}the same command writes it", 12, 1, 3, full_addition),
     Fault(

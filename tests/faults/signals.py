@@ -167,7 +167,7 @@ def two_trainings(bench: Bench, rng: Random) -> int:
 ORDER = "exit code 143, at most one line, no traceback; "
 FAULTS = (
     Fault("SIGTERM", "training", f"{ORDER}goes on, and ends in the bits of an undisturbed run", 12, 2, 8, training),
-    Fault("SIGTERM", "sweep", f"{ORDER}no worker is left; ends with an undisturbed sweep's results", 5, 1, 30, sweep),
+    Fault("SIGTERM", "sweep", f"{ORDER}no worker is left; ends with an undisturbed sweep's results", 3, 1, 40, sweep),
     Fault("SIGTERM", "lab, comparison", f"{ORDER}no worker is left, results are whole lines", 4, 1, 20, studies),
     Fault("SIGTERM", "addition from files to a file, export", f"{ORDER}nothing half-written", 20, 2, 3, to_a_file),
     Fault(
