@@ -21,7 +21,8 @@ def page(results: dict[str, Any]) -> str:
     if not results["mounts"]:
         head.append("\n*Full disks and read-only folders were not tried: no mount namespace could be had there.*")
     table = ["", "| fault | during | injected | survived | lost | survived means |", f"|{' --- |' * 6}"]
-    return "\n".join([*head, *table, *rows, TAIL])
+    notes = [f"\n{note}" for note in results.get("notes", [])]  # on how a run came about, added by hand
+    return "\n".join([*head, *table, *rows, *notes, TAIL])
 
 
 HEAD = """# What survives
