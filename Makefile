@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults seal clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -25,6 +25,8 @@ help:
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
 	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
+	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
+	@echo "make seal            write the hashes of the shipped networks' files again, after one was changed on purpose"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -89,6 +91,12 @@ screenshots: .venv/.installed-dev
 
 prove: .venv/.installed
 	$(BIN)/alga certify --all --proof
+
+faults: .venv/.installed-dev
+	$(BIN)/python -m tests.faults --folder runs/faults --results results/faults.json --page docs/reliability.md
+
+seal: .venv/.installed
+	$(BIN)/python -c "from alga import runs, seal; [seal.seal(runs.SHIPPED / name) for name in runs.shipped()]"
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }

@@ -10,8 +10,8 @@ from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
 FLOW = (
-    "errors", "progress", "assumptions", "files", "tasks", "tokens", "config", "model", "unfolding", "compiled",
-    "decoding", "table", "certificate", "proof", "verify", "sampling",
+    "errors", "stopping", "progress", "assumptions", "files", "seal", "tasks", "tokens", "config", "model",
+    "unfolding", "compiled", "decoding", "table", "certificate", "proof", "verify", "sampling",
     "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
     "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "serve", "cli", "__main__",
@@ -20,8 +20,10 @@ WITHOUT_TORCH = (
     "errors",
     "assumptions",
     "verify",
+    "stopping",
     "progress",
     "files",
+    "seal",
     "tasks",
     "tokens",
     "table",

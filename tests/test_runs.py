@@ -258,7 +258,7 @@ def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path
 
 def test_a_folder_with_nothing_but_a_half_written_file_is_free(tmp_path: Path) -> None:
     (tmp_path / ".x.unfinished").touch()
-    runs.claim(tmp_path)
+    runs.claim(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -280,7 +280,7 @@ def test_a_shipped_network_has_all_that_a_run_has() -> None:
     assert {"addition", "addition-lookahead", "subtraction", "times-a-digit", "parity"} <= set(runs.shipped())
     for name in runs.shipped():
         files = {path.name for path in (SHIPPED / name).iterdir()}
-        assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md"}  # curves are redrawn
+        assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md", "SHA256SUMS"}
 
 
 def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Calculator) -> None:

@@ -93,7 +93,7 @@ def test_a_run_that_always_kills_its_worker_is_given_up(marks: Path, tmp_path: P
 
 def test_two_sweeps_do_not_share_a_file(marks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    with files.alone(tmp_path / ".out.jsonl.lock"), pytest.raises(AlgaError, match="another process is writing"):
+    with files.Hold(tmp_path / "out.jsonl"), pytest.raises(AlgaError, match="another process is writing"):
         squares(marks, out, {"x": 1})
     assert not out.exists()
     out.write_text("something else\n")

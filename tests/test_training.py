@@ -38,7 +38,7 @@ def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves
     assert training.certificate.least_margin >= 1.0
     files = sorted(path.name for path in (tmp_path / "run").iterdir())
     assert files == [
-        "README.md", "certificate.json", "config.json", "curves.png", "curves.svg", "metrics.jsonl",
+        "README.md", "SHA256SUMS", "certificate.json", "config.json", "curves.png", "curves.svg", "metrics.jsonl",
         "model.safetensors", "table.json",
     ]  # fmt: skip
     calculator = load(tmp_path / "run")

@@ -9,12 +9,12 @@ Method: A. G. Patriota, "Arbitrary-Length Generalization for Addition in a Tiny 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from alga.errors import AlgaError
 
+TYPE_CHECKING = False  # typing's own takes as long to import as all that `alga` needs to begin
 if TYPE_CHECKING:
+    from typing import Any
+
     from alga.answers import Answer, Trace
     from alga.arithmetic import Arithmetic, Result
     from alga.calculator import Calculator, load
@@ -38,4 +38,6 @@ def __getattr__(name: str) -> Any:
     """Import on first use: torch takes over a second, and help or an error message should not wait for it."""
     if name not in _HOME:
         raise AttributeError(f"module 'alga' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - likewise
+
     return getattr(import_module(_HOME[name]), name)

@@ -79,8 +79,8 @@ class Calculator:
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write the network as a run folder, with its certificate where it has one; the folder must be new or empty."""
-        runs.claim(Path(folder))
-        runs.save(Path(folder), self.run)
+        with runs.claim(Path(folder)):
+            runs.save(Path(folder), self.run)
 
     @property
     def certified(self) -> bool:

@@ -1,7 +1,8 @@
-"""The checkpoint: everything the next training step depends on, in one safetensors file that is replaced whole."""
+"""The checkpoint: all that the next training step depends on, and its hash, in one file that is replaced whole."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,23 +34,24 @@ class Checkpoint:
         for index, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
         tensors |= {f"random.{name}": state for name, state in self.random.items()}
-        files.write(path, safetensors.torch.save(tensors, self._metadata()))
-
-    def _metadata(self) -> dict[str, str]:
-        return {"state": json.dumps([self.counters, self.settings])}
+        state = json.dumps([self.counters, self.settings])
+        files.write(path, safetensors.torch.save(tensors, {"state": state, "sha256": _hash(state, tensors)}))
 
     def load(self, path: Path) -> None:
         """Read a checkpoint of a training with the same configuration; refuse what is damaged."""
         try:
             with safetensors.safe_open(path, framework="pt") as file:
-                counters, settings = json.loads(file.metadata()["state"])
+                metadata = file.metadata()
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, not a dict
+            if metadata["sha256"] != _hash(metadata["state"], tensors):
+                raise AlgaError(f"{path} is damaged: its content has another hash than it states")
+            counters, settings = json.loads(metadata["state"])
             if settings != self.settings:
                 raise AlgaError(f"{path} belongs to other settings than config.json has now")
             self._restore(counters, tensors)
         except AlgaError:
             raise
-        except (SafetensorError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+        except (SafetensorError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as problem:
             raise AlgaError(f"{path} is damaged: {problem}") from None
 
     def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -61,7 +63,22 @@ class Checkpoint:
         for name, tensor in parts["optimizer"].items():
             index, _, slot = name.partition(".")
             slots.setdefault(int(index), {})[slot] = tensor
+        parameters = list(self.model.parameters())
+        for place, held in slots.items():
+            if any(tensor.shape not in (parameters[place].shape, torch.Size([])) for tensor in held.values()):
+                raise ValueError(f"the optimiser's state of parameter {place} has another shape")
         self.model.load_state_dict(parts["model"])
         self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
         self.random = {name: parts["random"][name] for name in self.random}
+        for name, now in self.counters.items():
+            if type(counters[name]) is not type(now):
+                raise TypeError(f"{name} is {counters[name]!r}")
         self.counters = {name: counters[name] for name in self.counters}
+
+
+def _hash(state: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(state.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.detach().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -17,6 +17,7 @@ from alga.tokens import Tokens
 
 FORMAT: Final = 1
 IDENTITY: Final = "alga"  # under this key a weight file says what it is for
+LARGEST_FILE: Final = 2**20  # bytes
 LARGEST: Final = 65_536  # of any setting: a configuration that asks for more is damaged or hostile
 
 
@@ -139,10 +140,10 @@ def load(folder: Path) -> Config:
     """Read config.json; refuse one that does not describe a network for its task."""
     path = folder / "config.json"
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(files.read(path, LARGEST_FILE))
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
-        task = tasks.find(content["task"])
+        task = tasks.known(content["task"])
         if content.get("source", "") != task.source:
             raise AlgaError(f"{path}: the task {task.name} has changed since this network was trained")
         config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))

@@ -21,10 +21,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from alga import files
 from alga.errors import AlgaError
 from alga.rds import parse
 
 LARGEST: Final = 64 * 2**20  # bytes, packed or unpacked; the paper's network has 0.4 million
+
+LARGEST_DESCRIPTION: Final = 2**16  # bytes of a tensor's shape and type; R's have some hundred
+DIMENSIONS: Final = 8
 
 NAMES: Final = (  # the author's, and ours
     (r"wte_out\.", "token_embedding."),
@@ -41,10 +45,7 @@ NAMES: Final = (  # the author's, and ours
 
 def read(path: Path) -> dict[str, Tensor]:
     """Return the weights in a file of any of the three kinds, under this package's names."""
-    size = path.stat().st_size
-    if size > LARGEST:
-        raise AlgaError(f"{path} has {size:,} bytes, more than the {LARGEST:,} that are read")
-    data = path.read_bytes()
+    data = files.read(path, LARGEST)
     try:
         if data[:2] == b"\x1f\x8b":
             weights = _from_r(data)
@@ -54,7 +55,7 @@ def read(path: Path) -> dict[str, Tensor]:
             weights = safetensors.torch.load(data)
     except AlgaError as problem:
         raise AlgaError(f"{path}: {problem}") from None
-    except SafetensorError:
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, RecursionError):
         raise AlgaError(f"{path} is neither a PyTorch state_dict, safetensors nor an R file, or is damaged") from None
     return {_renamed(name, path): tensor for name, tensor in weights.items()}
 
@@ -82,6 +83,12 @@ def _from_torch(data: bytes) -> dict[str, Tensor]:
         raise AlgaError("expected a state_dict: names, each with a tensor")
     if not all(isinstance(name, str) for name in weights):
         raise AlgaError("expected a state_dict whose names are text")
+    # A few bytes may claim to be a tensor of any size, by strides of zero; others hold no numbers at all.
+    for tensor in weights.values():
+        if type(tensor) not in {Tensor, torch.nn.Parameter} or tensor.layout != torch.strided or tensor.is_meta:
+            raise AlgaError("expected plain tensors, got another kind")
+    if sum(tensor.numel() * tensor.element_size() for tensor in weights.values()) > LARGEST:
+        raise AlgaError(f"the tensors together have more than {LARGEST:,} bytes")
     return {name: tensor.detach().contiguous() for name, tensor in weights.items()}
 
 
@@ -96,7 +103,12 @@ def _from_r(data: bytes) -> dict[str, Tensor]:
     values = _values(parse(content), "list")
     if not isinstance(values, dict):
         raise AlgaError("expected an R list of named tensors")
-    return {name: _tensor(parsed) for name, parsed in values.items()}
+    weights: dict[str, Tensor] = {}
+    left = LARGEST
+    for name, parsed in values.items():
+        weights[name] = _tensor(parsed, left)
+        left -= 4 * weights[name].numel()
+    return weights
 
 
 def _values(parsed: object, kind: str) -> object:
@@ -106,8 +118,8 @@ def _values(parsed: object, kind: str) -> object:
     return parsed["values"]
 
 
-def _tensor(raw: object) -> Tensor:
-    """Take the numbers of one tensor from the archive that R's torch package wraps it in."""
+def _tensor(raw: object, most: int) -> Tensor:
+    """Take the numbers of one tensor, of at most so many bytes, from the archive that R's torch package wraps it in."""
     if not isinstance(raw, bytes):
         raise AlgaError("expected a serialised tensor, got something else")
     packed = _values(parse(raw), "tensor")
@@ -115,24 +127,30 @@ def _tensor(raw: object) -> Tensor:
         raise AlgaError("expected a serialised tensor, got something else")
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST:
-                raise AlgaError(f"a tensor unpacks to more than {LARGEST:,} bytes")
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+            if sizes["archive/data/0"] > most:
+                raise AlgaError(f"the tensors together unpack to more than {LARGEST:,} bytes")
+            if sizes["archive/data.pkl"] > LARGEST_DESCRIPTION:
+                raise AlgaError(f"a tensor's description has more than {LARGEST_DESCRIPTION:,} bytes")
             numbers, description = archive.read("archive/data/0"), archive.read("archive/data.pkl")
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
+    except AlgaError:
+        raise
+    except Exception:  # the archive may be any bytes, and zipfile's errors are of many kinds
         raise AlgaError("a serialised tensor is damaged") from None
-    return torch.frombuffer(bytearray(numbers), dtype=torch.float32).reshape(_shape(description, len(numbers)))
+    shape = _shape(description, len(numbers))
+    return torch.frombuffer(bytearray(numbers), dtype=torch.float32).reshape(shape) if numbers else torch.zeros(shape)
 
 
 def _shape(description: bytes, size: int) -> tuple[int, ...]:
     """Read a tensor's shape off its pickle without running it; only whole, contiguous float32 tensors are taken."""
     try:
         operations = [(operation.name, argument) for operation, argument, _ in pickletools.genops(description)]
-    except (ValueError, KeyError, IndexError, UnicodeDecodeError):
+    except Exception:  # pickletools raises what it meets
         raise AlgaError("a serialised tensor is damaged") from None
     called = [argument for name, argument in operations if name == "GLOBAL"]
     whole = [argument for name, argument in operations if name.startswith("BININT") and isinstance(argument, int)]
     known = "torch FloatStorage" in called and "torch._utils _rebuild_tensor_v2" in called
-    if not known or len(whole) < 2 or len(whole) % 2:
+    if not known or len(whole) < 2 or len(whole) % 2 or len(whole) > 2 + 2 * DIMENSIONS:
         raise AlgaError("expected a tensor of float32, got another kind")
     count, offset, *rest = whole
     shape, strides = tuple(rest[: len(rest) // 2]), rest[len(rest) // 2 :]

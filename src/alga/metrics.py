@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from alga.tasks import Task
 from alga.tokens import PAD_ID, STOP
 
 METRICS: Final = "metrics.jsonl"
+LARGEST: Final = 2**28  # bytes of metrics.jsonl
 CHUNK: Final = 8192  # instances whose loss is computed together
 
 
@@ -91,17 +92,34 @@ def note(folder: Path, progress: Progress) -> None:
 def cut(folder: Path, count: int) -> None:
     """Keep the first `count` lines: those after a checkpoint, a half-written last one too, will be written again."""
     path = folder / METRICS
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = files.read(path, LARGEST).splitlines(keepends=True) if path.exists() else []
     if len(lines) < count:
         raise AlgaError(f"{path} has lost lines: expected {count}, got {len(lines)}")
+    _ = _rows(path, lines[:count])  # what is damaged is refused now, not when the training ends
     files.write(path, b"".join(lines[:count]))
 
 
 def draw(folder: Path, title: str) -> None:
     """Draw the curves of a run into its folder, where it has any."""
     path = folder / METRICS
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    rows = _rows(path, path.read_bytes().splitlines()) if path.exists() else []
     if rows:
         figure = plots.curves(rows, title)
         for suffix in plots.FORMATS:
             files.write(folder / f"curves{suffix}", plots.render(figure, suffix))
+
+
+def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
+    """Return a check for each line; refuse what is none."""
+    names = {each.name for each in fields(Progress)}
+    try:
+        rows = [json.loads(line) for line in lines]
+        if any(row.keys() != names or not all(_measured(value) for value in row.values()) for row in rows):
+            raise ValueError("expected the numbers of a check")
+    except (ValueError, AttributeError, OverflowError, RecursionError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return rows
+
+
+def _measured(value: object) -> bool:
+    return value is None or (type(value) in {int, float} and math.isfinite(value))  # type: ignore[arg-type]

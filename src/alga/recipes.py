@@ -74,6 +74,9 @@ class Recipe:
     options: dict[str, Any] = field(default_factory=dict)  # more of ModelConfig
 
     def __post_init__(self) -> None:
+        for name, wanted in {"name": str, "task": str, "options": dict}.items():
+            if type(getattr(self, name)) is not wanted:
+                raise AlgaError(f"recipe setting {name} must be {wanted.__name__}, got {getattr(self, name)!r}")
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             whole = isinstance(least, int)

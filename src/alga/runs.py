@@ -6,6 +6,7 @@ table.json         what the network answers to every prompt
 certificate.json   the record that these answers are right
 metrics.jsonl      a line per check during training
 README.md          the model card
+SHA256SUMS         the seal: hashes of all these, written last
 checkpoint.safetensors   only while training is unfinished: see training.py
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alga import config as configs
-from alga import files
+from alga import files, seal
 from alga.card import card
 from alga.certificate import Certificate, certify
 from alga.config import Config, ModelConfig
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
+LARGEST_CERTIFICATE: Final = 2**20  # bytes
 STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
 
 
@@ -179,14 +181,17 @@ def _load(model: str | os.PathLike[str], read_certificate: bool) -> Run:
     if not path.is_file():
         unfinished = f"; its training goes on with: alga train --resume {folder}"
         raise AlgaError(f"{folder} has no model.safetensors{unfinished if (folder / CHECKPOINT).is_file() else ''}")
-    data = path.read_bytes()
+    data = files.read(path, seal.LARGEST)
     config.check_identity(data, path)
     run = Run(name=os.fspath(model), config=config, weights=Weights(config, data, path))
     if not read_certificate or not (folder / "certificate.json").exists():
         _ = run.model  # no certificate vouches for these weights: open them at once
-        return run
-    certificate, table = _certificate_and_table(folder, run)
-    return dataclasses.replace(run, certificate=certificate, table=table)
+    else:
+        certificate, table = _certificate_and_table(folder, run)
+        run = dataclasses.replace(run, certificate=certificate, table=table)
+    if read_certificate and seal.sealed(folder):
+        seal.check(folder)
+    return run
 
 
 def save(folder: Path, run: Run) -> None:
@@ -195,6 +200,7 @@ def save(folder: Path, run: Run) -> None:
         run = dataclasses.replace(run, certificate=None, table=None)
     text = card(run.config.task, run.model.parameter_count, run.config.training, run.certificate)
     folder.mkdir(parents=True, exist_ok=True)
+    seal.unseal(folder)
     for stale in ("certificate.json", "table.json"):
         (folder / stale).unlink(missing_ok=True)
     configs.save(folder, run.config)
@@ -204,6 +210,7 @@ def save(folder: Path, run: Run) -> None:
         files.write(folder / "table.json", run.table.to_json().encode())
     if run.certificate is not None:
         files.write(folder / "certificate.json", run.certificate.to_json().encode())
+    seal.seal(folder)
 
 
 def keep(folder: Path, run: Run) -> None:
@@ -211,22 +218,27 @@ def keep(folder: Path, run: Run) -> None:
     stored = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
         raise AlgaError(f"{folder}: a certificate is kept only for the very weights that it certifies")
+    seal.unseal(folder)
     (folder / "certificate.json").unlink(missing_ok=True)
     files.write(folder / "table.json", run.table.to_json().encode())
     text = card(run.config.task, run.certificate.parameters, run.config.training, run.certificate)
     files.write(folder / "README.md", text.encode())
     files.write(folder / "certificate.json", run.certificate.to_json().encode())
+    seal.seal(folder)
 
 
-def claim(folder: Path) -> None:
-    """Make a folder for a new run; refuse one that holds anything."""
+def claim(folder: Path) -> files.Hold:
+    """Make a folder for a new run and hold it; refuse one that holds anything, or that another process holds."""
     if folder.exists() and not folder.is_dir():
         raise AlgaError(f"expected a folder to write to, got the file {folder}")
-    if folder.is_dir() and any(path.suffix != files.UNFINISHED for path in folder.iterdir()):
+    folder.mkdir(parents=True, exist_ok=True)
+    held = files.Hold(folder)
+    if any(path.suffix != files.UNFINISHED and path.name != files.LOCK for path in folder.iterdir()):
+        held.release()
         what = "a run" if (folder / "config.json").exists() else "other files"
         raise AlgaError(f"{folder} already holds {what}; choose another folder, nothing was overwritten")
-    folder.mkdir(parents=True, exist_ok=True)
     files.sweep(folder)
+    return held
 
 
 def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
@@ -244,13 +256,17 @@ def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
 def _certificate_and_table(folder: Path, run: Run) -> tuple[Certificate, Table]:
     path = folder / "certificate.json"
     try:
-        certificate = Certificate.from_json(path.read_text(errors="replace"))
+        certificate = Certificate.from_json(files.read(path, LARGEST_CERTIFICATE).decode(errors="replace"))
         path = folder / "table.json"
-        table = Table.from_json(path.read_text(errors="replace"))
+        tokens = run.config.tokens
+        entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
+        most = entry * len(run.config.task.domain) + 1024
+        table = Table.from_json(files.read(path, most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
     except AlgaError as problem:
-        raise AlgaError(f"{path}: {problem}") from None
+        named = str(problem) if str(path) in str(problem) else f"{path}: {problem}"
+        raise AlgaError(named) from None
     task = run.config.task
     if certificate.sha256 != run.sha256:
         _ = run.model  # says so if they are damaged

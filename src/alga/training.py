@@ -19,7 +19,7 @@ from typing import Final
 import torch
 
 from alga import config as configs
-from alga import files, metrics, runs, tasks
+from alga import files, metrics, runs, seal, tasks
 from alga.certificate import Certificate
 from alga.checkpoint import Checkpoint
 from alga.config import Config
@@ -56,6 +56,9 @@ class Training:
         self._losses: list[float] = []  # since the last check
         self._fewest = len(config.task.domain)  # prompts wrong at any check so far
         self._checks = 0  # lines in metrics.jsonl
+        self._ended = ""  # why, once it has: margin, steps or patience
+        self._only_save = False  # it had ended, and a kill came before all was written
+        self._held: files.Hold | None = None  # the folder is ours alone until `run` is over
         self._sampling = torch.Generator().manual_seed(seed)
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._our_settings():
@@ -87,13 +90,24 @@ class Training:
         config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
         training = cls(folder, config)
         if folder is not None:
-            runs.claim(folder)
+            training._held = runs.claim(folder)
             configs.save(folder, config)
         return training
 
     @classmethod
     def resume(cls, folder: Path, *, steps: int | None = None) -> Training:
         """Continue the run in `folder` from its last checkpoint; `steps` may move its end."""
+        held = files.Hold(runs.locate(folder))
+        try:
+            training = cls._resumed(folder, steps)
+        except BaseException:
+            held.release()
+            raise
+        training._held = held
+        return training
+
+    @classmethod
+    def _resumed(cls, folder: Path, steps: int | None) -> Training:
         config = configs.load(runs.locate(folder))
         if not config.training:
             raise AlgaError(f"{folder} was not trained here: there is nothing to resume")
@@ -110,30 +124,52 @@ class Training:
             raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
         files.sweep(folder)
         training._load_checkpoint(folder)
-        if training.step >= training.recipe.steps:
+        saved = seal.sealed(folder)
+        if training.step >= training.recipe.steps and saved:
             raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
+        training._only_save = training._ended == "margin" or (training._ended != "" and steps is None and not saved)
+        seal.unseal(folder)
+        metrics.cut(folder, training._checks)
         configs.save(folder, config)
         return training
 
     def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
         """Train until certified, out of steps, or asked to stop between two steps; the run folder is left whole."""
+        if self.folder is not None and self._held is None:
+            self._held = files.Hold(self.folder)
+        try:
+            if not self._only_save:
+                yield from self._train(should_stop)
+            self._end()
+        finally:
+            if self._held is not None:
+                self._held.release()
+                self._held = None
+
+    def _train(self, should_stop: Callable[[], bool]) -> Iterator[Progress]:
         saved = time.monotonic()
+        self._ended = ""
         while self.step < self.recipe.steps and self.certificate is None and not should_stop():
             with self._our_settings():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
                 self._note(progress)
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
-                    self._finish_if_certified()
+                    self._finish_if_certified("margin")
                 self._fewest = min(self._fewest, progress.wrong)
                 yield progress
                 if 0 < self.recipe.patience <= self.step and self._fewest > len(self.config.task.domain) / 2:
+                    self._ended = "patience"
                     break
             if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
                 self._save_checkpoint()
                 saved = time.monotonic()
+
+    def _end(self) -> None:
         if self.certificate is None and self.step >= self.recipe.steps:
-            self._finish_if_certified()  # all may be right, if with less margin than the recipe asks for
+            self._finish_if_certified("steps")  # all may be right, if with less margin than the recipe asks for
+        elif self.certificate is None and self._ended == "margin":
+            self._finish_if_certified("margin")  # once more: a kill came before it was all written
         if self.certificate is None:
             self._save_checkpoint()
             self._save(self.as_run())
@@ -190,8 +226,9 @@ class Training:
             seconds=self.seconds + time.monotonic() - began,
         )
 
-    def _finish_if_certified(self) -> None:
+    def _finish_if_certified(self, ended: str) -> None:
         run = self.as_run().judged()
+        self._ended = ended if run.certified or ended == "steps" else ""
         if run.certified:
             self._save_checkpoint()  # a kill while saving must not lose the run
             self._save(run)
@@ -242,6 +279,7 @@ class Training:
             "losses": self._losses,
             "checks": self._checks,
             "fewest": self._fewest,
+            "ended": self._ended,
         }
         return Checkpoint(self.model, self._optimizer, random, counters, self._settings())
 
@@ -254,10 +292,13 @@ class Training:
         checkpoint = self._checkpoint()
         if (folder / CHECKPOINT).is_file():
             checkpoint.load(folder / CHECKPOINT)
-        self._sampling.set_state(checkpoint.random["sampling"])
+        try:
+            self._sampling.set_state(checkpoint.random["sampling"])
+            torch.Generator().set_state(checkpoint.random["dropout"])
+        except (RuntimeError, TypeError) as problem:
+            raise AlgaError(f"{folder / CHECKPOINT} is damaged: {problem}") from None
         self._dropout_state = checkpoint.random["dropout"]
-        self.step, self.seconds, self._losses, self._checks, self._fewest = checkpoint.counters.values()
-        metrics.cut(folder, self._checks)
+        self.step, self.seconds, self._losses, self._checks, self._fewest, self._ended = checkpoint.counters.values()
 
 
 def _device(name: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MEASURE: Final = "alga.trials:train"
 MAX_RUNS: Final = 100_000
+LARGEST_PLAN: Final = 2**20  # bytes
 
 
 def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
@@ -139,8 +140,12 @@ def read(path: Path) -> list[Settings]:
     See docs/lab.md for an example.
     """
     try:
-        content = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        with path.open("rb") as file:  # a pipe is welcome too
+            text = file.read(LARGEST_PLAN + 1)
+        if len(text) > LARGEST_PLAN:
+            raise AlgaError(f"{path} has more than the {LARGEST_PLAN:,} bytes that a plan may have")
+        content = tomllib.loads(text.decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise AlgaError(f"{path} is no plan in TOML: {problem}") from None
     known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
     for name, value in content.items():
@@ -151,14 +156,15 @@ def read(path: Path) -> list[Settings]:
     recipe = recipes.find(content.get("recipe", "fast"), content.get("task"))
     seeds = content.get("seeds", 10)
     seeds = range(seeds) if isinstance(seeds, int) else seeds
+    if any(type(seed) is not int or seed < 0 for seed in seeds[:MAX_RUNS]):
+        raise AlgaError(f"{path}: seeds are a number of them or a list of whole numbers from 0 on")
     axes = {name: value if isinstance(value, list) else [value] for name, value in content.get("grid", {}).items()}
+    count = len(content.get("runs", [{}])) * math.prod(map(len, axes.values())) * len(seeds)
+    if not 0 < count <= MAX_RUNS:
+        raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {count:,}")
     plan = []
     for changes in content.get("runs", [{}]):
         if not isinstance(changes, dict):
             raise AlgaError(f"{path}: each of runs is a table of changes, got {changes!r}")
         plan += grid(changed(recipe, changes), axes, seeds)
-    if any(type(run["seed"]) is not int or run["seed"] < 0 for run in plan):
-        raise AlgaError(f"{path}: seeds are a number of them or a list of whole numbers from 0 on")
-    if not 0 < len(plan) <= MAX_RUNS:
-        raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {len(plan):,}")
     return plan

@@ -1,6 +1,7 @@
 """The command line: arguments, messages, exit codes; one file per verb, no arithmetic.
 
-Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stderr; 130 after Ctrl-C.
+Exit codes: 0 done; 1 the answer is "no"; 2 bad input, told in one line on stderr; 130 after Ctrl-C,
+143 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from typer.exceptions import TyperException
 
 import alga
+from alga import stopping
 from alga.cli import (
     arithmetic,
     bench,
@@ -33,6 +35,9 @@ from alga.cli import (
     verify,
 )
 from alga.errors import AlgaError
+
+BROKEN_PIPE: Final = 141  # alga … | head ends quietly, as other commands do; SIGPIPE would end sweeps with a worker
+LONGEST: Final = 1000  # characters of a message
 
 app = typer.Typer(
     name="alga",
@@ -85,17 +90,20 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     # numpy multiplies thousands of small matrices in a proof: its threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # alga … | head ends quietly, as other commands do
     try:
-        code = app(standalone_mode=False) or 0
+        with stopping.by_exception():
+            code = app(standalone_mode=False) or 0
     except AlgaError as problem:
         code = _say(str(problem))
     except TyperException as problem:
         context = getattr(problem, "ctx", None)
         code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
+    except SystemExit as ended:  # typer's for a broken pipe, and it is told nothing of which
+        code = BROKEN_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code
+    except (stopping.Stopped, KeyboardInterrupt, typer.Abort) as stopped:
+        number = getattr(stopped, "number", signal.SIGINT)
+        code = stopping.code(number)
+        typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
     except OSError as problem:
         code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
     except MemoryError:
@@ -104,6 +112,16 @@ def main() -> None:
 
 
 def _say(message: str) -> int:
-    line = " ".join(message.split())
-    typer.echo(f"alga: {line}", err=True)
+    typer.echo(f"alga: {in_one_line(message)}", err=True)
     return 2
+
+
+def in_one_line(message: str) -> str:
+    r"""Return a message as one line of bearable length that cannot steer a terminal: it may quote a hostile file.
+
+    >>> in_one_line("no task\n'\x1b[2J'")
+    "no task '\\x1b[2J'"
+    """
+    line = " ".join(message.split())
+    line = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import islice
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from alga.arithmetic import Arithmetic, Result
 
 MINUS: Final = "-"
+LONGEST: Final = 2**30  # digits of a number that is read whole
+LONGEST_LINE: Final = 2**25  # characters of a pairs file's line; as many are held at a time
+BLOCK: Final = 2**20  # characters read at a time
 TOGETHER: Final = 1024  # problems of a pairs file that are solved side by side
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
 
@@ -205,19 +208,35 @@ def _operand(text: str) -> str:
 
 
 def _number_in(file: TextIO, name: str) -> str:
+    read, blocks = 0, []
     try:
-        return file.read().rstrip("\r\n")
+        while block := file.read(BLOCK):
+            read += len(block)
+            if "\0" in block:  # as in a device that has no end
+                raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
+            if read > LONGEST:
+                raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
+            blocks.append(block)
     except UnicodeDecodeError:
         raise AlgaError(f"{name} holds something other than text") from None
+    return "".join(blocks).rstrip("\r\n")
 
 
 def _problems(pairs: str, verb: str, arithmetic: Arithmetic) -> Iterator[list[tuple[str, str]]]:
     """Yield the problems of a pairs file, some at a time."""
     with _standard_input() if pairs == "-" else _opened(pairs) as file:
-        numbered = enumerate(file, start=1)
         try:
-            while chunk := list(islice(numbered, TOGETHER)):
-                yield [_problem(line, place, verb, arithmetic) for place, line in chunk]
+            chunk, held = [], 0
+            for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
+                if len(line) > LONGEST_LINE:
+                    raise AlgaError(f"line {place}: expected at most {LONGEST_LINE:,} characters, got more")
+                chunk.append(_problem(line, place, verb, arithmetic))
+                held += len(line)
+                if len(chunk) == TOGETHER or held > LONGEST_LINE:
+                    yield chunk
+                    chunk, held = [], 0
+            if chunk:
+                yield chunk
         except UnicodeDecodeError:
             raise AlgaError(f"{pairs} holds something other than text") from None
 

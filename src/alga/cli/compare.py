@@ -55,7 +55,7 @@ def compare(
         files.write(results, f"{dumps(content, indent=1)}\n".encode())
     try:
         content = loads(results.read_text())
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise AlgaError(f"{results} holds no comparison ({problem})") from None
     figures = page.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)

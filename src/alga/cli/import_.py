@@ -20,6 +20,6 @@ def import_(
     from alga import foreign, runs, tasks
 
     run = runs.adopt(tasks.find(task), foreign.read(file), file)
-    runs.claim(out)
-    runs.save(out, run)
+    with runs.claim(out):
+        runs.save(out, run)
     typer.echo(f"{out}: {run.model.parameter_count:,} parameters; judge it with: alga certify {out}")

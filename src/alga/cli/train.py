@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from alga import stopping
 from alga.cli.screen import AsJson, as_json, known_task, progress
 from alga.errors import AlgaError
 
@@ -38,7 +35,9 @@ def train(
     steps: Annotated[int | None, typer.Option(help="Give up after this many steps.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Train a network until it is certified; exit with 1 if it was not. Ctrl-C leaves a run that --resume continues.
+    """Train a network until it is certified; exit with 1 if it was not.
+
+    Ctrl-C or SIGTERM leaves a run that --resume continues.
 
     Example: alga train --recipe fast --seed 1 --out runs/mine
 
@@ -68,13 +67,13 @@ def train(
             device="auto" if device is None else device,
         )
     latest = None
-    with _interruptible() as interrupted, progress("training") as watch:
+    with stopping.between_steps() as interrupted, progress("training") as watch:
         for latest in training.run(should_stop=lambda: bool(interrupted)):
             note = f"loss {latest.loss:.4f}, {latest.wrong:,} wrong, margin {latest.least_margin:.2f}"
             watch(latest.step, training.recipe.steps, note)
     if interrupted and training.certificate is None:
         typer.echo(f"stopped at step {training.step:,}; go on with: alga train --resume {training.folder}", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(stopping.code(interrupted[0]))
     certificate = training.certificate
     if json:
         typer.echo(
@@ -117,29 +116,16 @@ def _like(model: str) -> tuple[Recipe, int, int]:
     from alga import config, runs
     from alga.recipes import Recipe
 
-    trained = config.load(runs.locate(model)).training
-    if not trained:
+    found = config.load(runs.locate(model))
+    if not found.training:
         raise AlgaError(f"{model} was not trained here: its recipe is not known")
-    return Recipe(**trained["recipe"]), trained["seed"], trained["threads"]
+    try:
+        recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # which is no file that would be run
+        return recipe, found.training["seed"], found.training["threads"]
+    except (TypeError, KeyError) as problem:
+        raise AlgaError(f"{model}/config.json describes no training ({problem})") from None
 
 
 def _refuse(why: str, given: dict[str, object]) -> None:
     if clash := [f"--{name}" for name, value in given.items() if value is not None]:
         raise AlgaError(f"{why}, got {', '.join(clash)} too")
-
-
-@contextmanager
-def _interruptible() -> Iterator[list[int]]:
-    """Collect the first Ctrl-C, so that the step under way is finished; raise the second."""
-    caught: list[int] = []
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        if caught:
-            raise KeyboardInterrupt
-        caught.append(number)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield caught
-    finally:
-        signal.signal(signal.SIGINT, before)

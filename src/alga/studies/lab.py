@@ -93,7 +93,7 @@ def _read(path: Path) -> tuple[list[Record], bool]:
     try:
         content = json.loads(path.read_text())
         return list(content["records"]), bool(content["quick"])
-    except (ValueError, TypeError, KeyError) as problem:
+    except (ValueError, TypeError, KeyError, RecursionError) as problem:
         raise AlgaError(f"{path} holds no study's results ({type(problem).__name__}: {problem})") from None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from alga import evaluation, files, foreign, recipes, runs, tasks
 from alga.calculator import Calculator, load
+from alga.errors import AlgaError
 from alga.progress import Watch
 from alga.recipes import Recipe
 from alga.studies.published import SUMS, TRACES
@@ -58,7 +59,10 @@ def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None
     """Run every stage that has no result yet; return all results."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / RESULTS
-    results: Result = json.loads(path.read_text()) if path.exists() else {}
+    try:
+        results: Result = dict(json.loads(path.read_text())) if path.exists() else {}
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise AlgaError(f"{path} holds no results of a reproduction ({problem})") from None
     trained, sums, digits = folder / "run", scale.sums, scale.digits
     stages: dict[str, tuple[str, Callable[[Watch], Result]]] = {
         "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch)),
@@ -81,7 +85,7 @@ def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None
 def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
     if (folder / "config.json").exists() and not (folder / "certificate.json").exists():
         training = Training.resume(folder)
-    elif not folder.exists():
+    elif not (folder / "config.json").exists():
         training = Training.start(folder, recipe, seed=0)
     else:
         training = None

@@ -57,7 +57,7 @@ def run(
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     names = [_name(measure, settings) for settings in plan]
-    with files.alone(out.with_name(f".{out.name}.lock")):
+    with files.Hold(out):
         rows = _read(out)
         done = {name for name in names if name in rows and rows[name].error is None}
         todo = {name: settings for name, settings in zip(names, plan, strict=True) if name not in done}
@@ -151,7 +151,9 @@ def _read(out: Path) -> dict[str, Row]:
         try:
             content = json.loads(line)
             measure, row = content.pop("measure"), Row(**content)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            if not isinstance(row.settings, dict) or not isinstance(row.result or {}, dict):
+                raise TypeError("expected settings and a result")
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise AlgaError(f"{out} holds something else than a sweep's results: {line[:60]!r}") from None
         rows[_name(measure, row.settings)] = row
     return rows

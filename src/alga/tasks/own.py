@@ -10,8 +10,8 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import util
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 from alga.errors import AlgaError
@@ -44,12 +44,11 @@ def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
         source = path.read_bytes()
     except OSError as problem:
         raise AlgaError(f"{path}: {(problem.strerror or str(problem)).lower()}") from None
-    spec = util.spec_from_file_location(f"alga_own_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
+    module = ModuleType(f"alga_own_{path.stem}")
+    module.__file__ = str(path)
     with _blaming(name, base):
-        spec.loader.exec_module(module)
+        # These very bytes, whatever the file says meanwhile and whatever Python has kept of it in __pycache__.
+        exec(compile(source, str(path), "exec"), vars(module))
     kind = getattr(module, found["kind"], None)
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise AlgaError(f"{path} has no class {found['kind']} that is a {base.__name__}")
@@ -63,7 +62,7 @@ def _blaming(name: str, base: type) -> Iterator[None]:
         yield
     except AlgaError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         path, _, kind = name.rpartition(":")
         reason = f"{type(problem).__name__}: {problem}"
         raise AlgaError(f"{path}: {kind} is no {base.__name__.lower()} yet ({reason})") from None

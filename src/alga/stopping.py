@@ -1,0 +1,72 @@
+"""Ctrl-C and SIGTERM: both end the work in good order, and the exit code says which it was (130, 143).
+
+Only the command line listens; in a program of someone else's, signals are theirs.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(BaseException):
+    """One of the signals came. Not a KeyboardInterrupt, which others catch and forget which it was."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def code(number: int) -> int:
+    """Return the exit code of a command that a signal has ended, as shells write it.
+
+    >>> code(signal.SIGTERM)
+    143
+    """
+    return 128 + number
+
+
+@contextmanager
+def by_exception() -> Iterator[None]:
+    """Raise `Stopped` wherever the work is, so that everything is put in order on the way out."""
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        raise Stopped(number)
+
+    with _listening(handle):
+        yield
+
+
+@contextmanager
+def between_steps() -> Iterator[list[int]]:
+    """Collect the first signal, so that the step under way is finished; raise the second."""
+    caught: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise Stopped(number)
+        caught.append(number)
+
+    with _listening(handle):
+        yield caught
+
+
+@contextmanager
+def _listening(handle: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    before = _listen(handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _listen(handle: Callable[[int, FrameType | None], Any]) -> dict[int, Any]:
+    """Set a handler for the signals that are not ignored, as in the background of a script; return those before."""
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    return {number: signal.signal(number, handle) for number in heard}

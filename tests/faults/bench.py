@@ -1,0 +1,226 @@
+"""The folder that the harness works in, what undisturbed commands leave there, and what "nothing lost" means."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from alga import config, files, runs, seal
+from alga.runs import CHECKPOINT
+from tests.faults.commands import Command
+
+TRAIN = ("train", "--recipe", "small", "--task", "comparison", "--seed", "1", "--threads", "1", "--device", "cpu")
+PLAN = """
+recipe = "small"
+task = "parity"
+seeds = 2
+[grid]
+batch_size = [16, 32]
+steps = 60
+"""
+DIGITS = 40_000_000
+KNOWN = {*seal.SEALED, seal.NAME, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}
+LINES = {"metrics.jsonl"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: how it is injected, how often, and what must be so afterwards."""
+
+    kind: str
+    during: str
+    promise: str
+    count: int
+    cut: int  # in the short version
+    seconds: float  # that one takes, about: for the time left
+    inject: Callable[[Bench, Random], int]  # one round; returns how many it injected, raises AssertionError if one lost
+    part: str = ""  # of what it strikes, where that is done part by part
+
+    @property
+    def name(self) -> str:
+        """What it is called in the harness's own files."""
+        return f"{self.kind}, {self.during} {self.part}".rstrip()
+
+
+class Bench:
+    """A folder, with what undisturbed commands leave, made on first use and kept."""
+
+    def __init__(self, folder: Path, mounts: bool) -> None:
+        self.folder, self.mounts = folder, mounts
+        self._started = 0
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
+
+    def run(self, *arguments: object, warm: bool = True, cwd: Path | None = None) -> Command:
+        """Start a command."""
+        self._started += 1  # what a killed command has started may write to its log yet
+        return Command(*arguments, log=self.folder / "logs" / f"{self._started % 100}", warm=warm, cwd=cwd)
+
+    def fresh(self, name: str = "work") -> Path:
+        """Return a new empty folder."""
+        folder = files.fresh(self.folder / name)
+        folder.mkdir()
+        return folder
+
+    def _reference(self, name: str, make: Callable[[Path], None]) -> Path:
+        folder = self.folder / f"reference-{name}"
+        if not folder.exists():
+            make(begun := self.fresh("reference"))
+            begun.rename(folder)
+        return folder
+
+    @cached_property
+    def trained(self) -> Path:
+        """A run that was never disturbed, by the command as people type it."""
+
+        def make(folder: Path) -> None:
+            assert self.run(*TRAIN, "--out", folder / "run", warm=False).wait() == 0
+
+        return self._reference("trained", make) / "run"
+
+    @cached_property
+    def unfinished(self) -> Path:
+        """A run that was asked to stop in the middle."""
+
+        def make(folder: Path) -> None:
+            command = self.run(*TRAIN, "--out", folder / "run")
+            while len(lines(folder / "run" / "metrics.jsonl")) < 8:
+                time.sleep(0.01)
+            command.strike(2)
+            assert command.wait() == 130
+            whole(folder / "run")
+            assert (folder / "run" / CHECKPOINT).exists()
+
+        return self._reference("unfinished", make) / "run"
+
+    @cached_property
+    def swept(self) -> Path:
+        """A folder with a plan and the results of a sweep that was never disturbed."""
+
+        def make(folder: Path) -> None:
+            (folder / "plan.toml").write_text(PLAN)
+            assert self.run("sweep", folder / "plan.toml", "--workers", 2, warm=False).wait() in {0, 1}
+
+        return self._reference("swept", make)
+
+    @cached_property
+    def numbers(self) -> Path:
+        """A folder with two large numbers and their sum by exact arithmetic."""
+
+        def make(folder: Path) -> None:
+            as_digits = bytes(ord("0") + i % 10 for i in range(256))
+            for name in "ab":
+                (folder / name).write_bytes(b"7" + Random(name).randbytes(DIGITS).translate(as_digits))
+            exact = runs.load("addition").config.task.answer(*((folder / name).read_text() for name in "ab"))
+            (folder / "sum").write_text(f"{exact}\n")
+
+        return self._reference("numbers", make)
+
+    @cached_property
+    def exported(self) -> dict[str, bytes]:
+        """What undisturbed exports write, by file name."""
+
+        def make(folder: Path) -> None:
+            for name, arguments in EXPORTS.items():
+                assert self.run("export", folder / name, *arguments, warm=False).wait() == 0
+
+        folder = self._reference("exported", make)
+        return {name: (folder / name).read_bytes() for name in EXPORTS}
+
+    def seconds(self, name: str, *arguments: object) -> float:
+        """Return how long a warm command takes here, measured once."""
+        path = self.folder / f"seconds-{name}"
+        if not path.exists():
+            self.fresh()
+            began = time.monotonic()
+            assert self.run(*arguments).wait() in {0, 1}
+            path.write_text(f"{time.monotonic() - began}")
+        return float(path.read_text())
+
+    # --- bringing work to its end, and comparing ----------------------------------------------------------------------
+
+    def go_on(self, run: Path) -> tuple[object, ...]:
+        """Return the command that continues a training, or begins it where nothing was begun."""
+        return ("train", "--resume", run) if (run / "config.json").exists() else (*TRAIN, "--out", run)
+
+    def finish_training(self, run: Path) -> None:
+        """Continue a training to its end; demand what an undisturbed one leaves, to the bit."""
+        if not (run / "certificate.json").exists() or (run / CHECKPOINT).exists():
+            command = self.run(*self.go_on(run))
+            assert command.wait() == 0, command.err
+        whole(run)
+        same_run(run, self.trained)
+
+    def finish_sweep(self, out: Path) -> None:
+        """Continue a sweep to its end; demand the results of an undisturbed one."""
+        command = self.run("sweep", self.swept / "plan.toml", "--out", out, "--workers", 2)
+        assert command.wait() in {0, 1}, command.err
+        assert results(out) == results(self.swept / "plan.jsonl"), "the results are not those of an undisturbed sweep"
+        clean(out.parent)
+
+
+EXPORTS: dict[str, tuple[object, ...]] = {"table.json": (), "parity.onnx": ("--model", "parity")}
+
+
+def whole(run: Path) -> None:
+    """Demand that what looks whole in a run folder is: whatever loads is right, and nothing else lies about."""
+    if not run.exists():
+        return
+    names = {path.name for path in run.iterdir()}
+    strangers = {name for name in names if name not in KNOWN and not name.endswith(files.UNFINISHED)}
+    assert not strangers, f"the run folder holds {strangers}"
+    if "config.json" in names:
+        config.load(run)
+    if seal.NAME in names:
+        seal.check(run)
+        assert {"config.json", "model.safetensors", "README.md"} <= names, "sealed, and not whole"
+    if "certificate.json" in names:
+        assert runs.load(run).certified
+    elif "model.safetensors" in names:
+        assert not runs.load(run).certified
+
+
+def same_run(run: Path, other: Path) -> None:
+    """Demand that two finished runs are the same, clocks aside, and that nothing is left over."""
+    expected = {path.name for path in other.iterdir()}
+    assert {path.name for path in run.iterdir()} == expected, "other files than an undisturbed run"
+    for name in ("model.safetensors", "table.json", "certificate.json", "config.json", "README.md"):
+        assert (run / name).read_bytes() == (other / name).read_bytes(), f"{name} differs from an undisturbed run's"
+    assert [untimed(line) for line in lines(run / "metrics.jsonl")] == [
+        untimed(line) for line in lines(other / "metrics.jsonl")
+    ], "metrics.jsonl differs from an undisturbed run's"
+
+
+def lines(path: Path) -> list[str]:
+    """Return a file's lines, none where there is no file."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def untimed(line: str) -> dict[str, Any]:
+    """Return a line of JSON without what a clock measured."""
+    return {key: value for key, value in json.loads(line).items() if key not in {"seconds", "all_seconds"}}
+
+
+def results(path: Path) -> dict[str, Any]:
+    """Return a sweep's results by their settings, without what a clock measured; each is there once."""
+    rows = [json.loads(line) for line in lines(path)]
+    named = {json.dumps(row["settings"], sort_keys=True): untimed(json.dumps(row["result"])) for row in rows}
+    assert len(named) == len(rows), "a run is there twice"
+    return named
+
+
+def clean(folder: Path) -> None:
+    """Demand that no half-written file and no lock is left."""
+    left = [path.name for path in folder.iterdir() if path.name.endswith((files.UNFINISHED, files.LOCK))]
+    assert not left, f"left over: {left}"
+
+
+def copied(run: Path, to: Path) -> Path:
+    """Return a copy of a run."""
+    return Path(shutil.copytree(run, to))

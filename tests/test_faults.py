@@ -1,0 +1,373 @@
+"""Faults, one by one and without chance: kills between two writes, locks, signals, flipped bits, full disks."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from alga import files, runs, seal, stopping
+from alga.calculator import Calculator, load
+from alga.errors import AlgaError
+from alga.training import Training
+from tests.conftest import Alga, tiny
+from tests.faults.page import page
+
+ROOT = Path(__file__).parents[1]
+
+
+class Kill(BaseException):
+    """Stands in for kill -9: nothing after it is done."""
+
+
+@pytest.fixture
+def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have the process die as it begins to write, or remove, the file of that name."""
+
+    def arm(name: str) -> None:
+        write, unlink = files.write, Path.unlink
+
+        def writing(path: Path, data: bytes) -> None:
+            if path.name == name:
+                raise Kill
+            write(path, data)
+
+        def unlinking(path: Path, missing_ok: bool = False) -> None:
+            if f"remove {path.name}" == name:
+                raise Kill
+            unlink(path, missing_ok)
+
+        monkeypatch.setattr(files, "write", writing)
+        monkeypatch.setattr(Path, "unlink", unlinking)
+
+    return arm
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was never disturbed."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("alga.metrics.draw", lambda folder, title: None)
+        list(begin(folder).run())
+    return folder
+
+
+def begin(folder: Path, **changes: object) -> Training:
+    return Training.start(folder, tiny(**changes), seed=5, threads=1)
+
+
+def same(run: Path, other: Path) -> None:
+    assert {path.name for path in run.iterdir()} == {path.name for path in other.iterdir()}
+    for name in ("model.safetensors", "table.json", "config.json"):
+        assert (run / name).read_bytes() == (other / name).read_bytes(), name
+    losses = [
+        [json.loads(line)["loss"] for line in (each / "metrics.jsonl").read_text().splitlines()]
+        for each in (run, other)
+    ]
+    assert losses[0] == losses[1]
+    assert load(run).certified
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "certificate.json", "SHA256SUMS", "remove checkpoint.safetensors"]
+)
+def test_a_run_killed_while_it_is_written_is_written_when_resumed_and_not_trained_on(
+    name: str, tmp_path: Path, whole: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = begin(tmp_path / "run")
+    kill_at(name)
+    with pytest.raises(Kill):
+        list(training.run())
+    monkeypatch.undo()
+    monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
+    del training
+    resumed = Training.resume(tmp_path / "run")
+    assert list(resumed.run()) == []
+    same(tmp_path / "run", whole)
+
+
+def test_a_run_out_of_steps_that_was_killed_before_it_was_written_is_written(
+    tmp_path: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = begin(tmp_path / "run", steps=20, margin=99.0)
+    kill_at("model.safetensors")
+    with pytest.raises(Kill):
+        list(training.run())
+    monkeypatch.undo()
+    monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+    assert list(Training.resume(tmp_path / "run").run()) == []
+    assert not load(tmp_path / "run").certified
+    with pytest.raises(AlgaError, match="has done its 20 steps"):
+        Training.resume(tmp_path / "run")
+
+
+def test_a_checkpoint_with_a_flipped_bit_or_without_a_hash_is_refused(tmp_path: Path) -> None:
+    training = begin(tmp_path / "run")
+    list(training.run(should_stop=lambda: training.step >= 5))
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    data = path.read_bytes()
+    for place in (
+        len(data) // 2,
+        len(data) - 1,
+        data.index(b'sha256\\"') if b'sha256\\"' in data else data.index(b"sha256"),
+    ):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(AlgaError, match="is damaged"):
+            Training.resume(tmp_path / "run")
+
+
+def test_damaged_metrics_are_refused_when_resuming_not_at_the_end(tmp_path: Path) -> None:
+    training = begin(tmp_path / "run")
+    list(training.run(should_stop=lambda: training.step >= 25))
+    path = tmp_path / "run" / "metrics.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    for line in ("{}\n", "nonsense\n", first.replace("10", "1" + "0" * 400, 1), "[" * 100_000 + "\n"):
+        path.write_text("".join([line, *rest]))
+        with pytest.raises(AlgaError, match=r"metrics\.jsonl is damaged"):
+            Training.resume(tmp_path / "run")
+
+
+# --- one training per folder ------------------------------------------------------------------------------------------
+
+
+def test_a_second_training_in_a_folder_is_refused_until_the_first_is_over(tmp_path: Path, alga: Alga) -> None:
+    first = begin(tmp_path / "run", steps=20, margin=99.0)
+    steps = first.run()
+    next(steps)
+    busy = "another process is writing to .*run; wait for it, or choose another folder"
+    with pytest.raises(AlgaError, match=busy):
+        Training.resume(tmp_path / "run")
+    with pytest.raises(AlgaError, match=busy):
+        Training.start(tmp_path / "run", tiny())
+    refused = alga("train", "--resume", tmp_path / "run")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    list(steps)
+    assert not (tmp_path / "run" / files.LOCK).exists()
+    Training.resume(tmp_path / "run", steps=40)
+
+
+def test_a_lock_goes_with_its_process_even_by_kill_9(tmp_path: Path) -> None:
+    script = "import sys, time; from pathlib import Path; from alga import files; held = files.Hold(Path(sys.argv[1]))"
+    script += "; print('held', flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(AlgaError, match="another process is writing to"):
+        files.Hold(tmp_path)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert (tmp_path / files.LOCK).exists()  # the file stays, the lock does not
+    files.Hold(tmp_path).release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
+    held = files.Hold(tmp_path)
+    child = os.fork()
+    if child == 0:
+        held.release()
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(AlgaError, match="another process"):
+        files.Hold(tmp_path)
+    held.release()
+
+
+def test_a_file_system_without_locks_is_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(handle: int, operation: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with pytest.raises(AlgaError, match="lies on a file system without locks"):
+        files.Hold(tmp_path)
+    files.write(tmp_path / "file", b"written all the same")
+    assert (tmp_path / "file").read_bytes() == b"written all the same"
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_kill_left_of_a_file_is_removed_by_its_next_writer_and_no_other(tmp_path: Path) -> None:
+    for name in (".sum.abc.unfinished", ".other.abc.unfinished", ".sum.txt"):
+        (tmp_path / name).write_text("left")
+    with files.writing(tmp_path / "sum") as file:
+        file.write(b"new")
+        assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
+        files.write(tmp_path / "sum", b"someone else's")  # who does not take ours for left behind
+        assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
+    assert (tmp_path / "sum").read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.unfinished", ".sum.txt", "sum"]
+
+
+def test_a_long_name_in_many_bytes_can_be_written(tmp_path: Path) -> None:
+    files.write(tmp_path / ("数" * 80), b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["数" * 80]
+
+
+def test_a_link_that_leads_to_itself_is_one_line(alga: Alga, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    result = alga("add", "1", "2", "--out", tmp_path / "loop")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "too many levels of symbolic links" in result.err
+
+
+@pytest.mark.parametrize("when", ["os.fsync", "write"])
+def test_a_full_disk_is_told_with_the_files_name(
+    when: str, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in "ab":
+        (tmp_path / name).write_text("8" * 100)
+    if when == "write":
+        monkeypatch.setattr(Calculator, "stream", full)
+    else:
+        monkeypatch.setattr(when, full)
+    result = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--out", tmp_path / "sum")
+    assert (result.code, result.err) == (2, f"alga: {tmp_path / 'sum'}: no space left on device\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+# --- the seal ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*seal.SEALED, seal.NAME])
+def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
+    data = (run / name).read_bytes()
+    for place in {*range(0, len(data), max(1, len(data) // 10)), len(data) - 1}:
+        (run / name).write_bytes(data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :])
+        with pytest.raises(AlgaError):
+            runs.load(run)
+    (run / name).write_bytes(data)
+    assert runs.load(run).certified
+
+
+def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_it_anew_does_not_mind(
+    tmp_path: Path,
+) -> None:
+    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
+    (run / "certificate.json").unlink()
+    data = (run / "model.safetensors").read_bytes()
+    (run / "model.safetensors").write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    with pytest.raises(AlgaError, match=r"model\.safetensors is not what was sealed"):
+        runs.load(run)
+    assert runs.load(run, read_certificate=False).certificate is None
+
+
+def test_every_shipped_network_is_sealed() -> None:
+    for name in runs.shipped():
+        seal.check(runs.SHIPPED / name)
+        stated = [line.split()[1] for line in (runs.SHIPPED / name / seal.NAME).read_text().splitlines()]
+        assert stated == [*seal.SEALED]
+
+
+def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_in_place_does(tmp_path: Path) -> None:
+    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
+    (run / "notes.txt").write_text("mine")
+    assert runs.load(run).certified
+    lines = (run / seal.NAME).read_text().splitlines(keepends=True)
+    (run / seal.NAME).write_text("".join(line for line in lines if "README" not in line))
+    with pytest.raises(AlgaError, match=r"README\.md is not what was sealed"):
+        runs.load(run)
+
+
+# --- signals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_training_in_order(
+    number: signal.Signals, code: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Training._train_step
+
+    def signalled(training: Training) -> float:
+        if training.step == 7:
+            os.kill(os.getpid(), number)
+        return step(training)
+
+    monkeypatch.setattr(Training, "_train_step", signalled)
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
+    finally:
+        signal.signal(number, before)
+    assert result.code == code
+    assert result.err == f"stopped at step 7; go on with: alga train --resume {tmp_path / 'run'}\n"
+    assert seal.sealed(tmp_path / "run")
+    assert Training.resume(tmp_path / "run").step == 7
+
+
+def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alga.arithmetic.Arithmetic", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signals_that_are_ignored_stay_ignored() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with stopping.by_exception():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_command_listens_before_it_imports_anything_that_takes_time() -> None:
+    script = "import sys; before = set(sys.modules); import alga.__main__; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "src")})  # fmt: skip
+    assert set(done.stdout.split()) <= {"__future__", "_signal", "alga", "alga.__main__", "alga.errors"}
+
+
+# --- the harness's own page -------------------------------------------------------------------------------------------
+
+
+def test_the_committed_page_is_what_the_committed_results_say_and_nothing_was_lost() -> None:
+    results = json.loads((ROOT / "results" / "faults.json").read_text())
+    assert (ROOT / "docs" / "reliability.md").read_text() == page(results)
+    assert not results["cut"]
+    assert results["mounts"]
+    assert [row for row in results["faults"] if row["lost"]] == []
+    kills = {row["during"]: row["injected"] for row in results["faults"] if row["fault"] == "kill -9"}
+    assert len(kills) == 4
+    assert all(injected >= 50 for injected in kills.values())
+
+
+def test_the_page_does_not_hide_what_was_lost() -> None:
+    results = json.loads((ROOT / "results" / "faults.json").read_text())
+    results["faults"][0]["lost"] = 3
+    injected = sum(row["injected"] for row in results["faults"])
+    assert f"{injected - 3:,} survived, 3 lost" in page(results)
+
+
+def test_weights_that_are_not_finite_are_no_network(tmp_path: Path) -> None:
+    import safetensors.torch
+
+    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
+    (run / "certificate.json").unlink()
+    data = (run / "model.safetensors").read_bytes()
+    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    for value in (torch.nan, torch.inf, -torch.inf):
+        weights = safetensors.torch.load(data)
+        weights["head.weight"][0, 0] = value
+        (run / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata))
+        with pytest.raises(AlgaError, match="holds a number that is not finite"):
+            runs.load(run)

@@ -1,0 +1,424 @@
+"""Hostile input: whatever bytes there are, a value or one clear line, soon and in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alga import config, foreign, rds, runs, sweeps, tasks, trials, weights
+from alga.arithmetic import Arithmetic
+from alga.certificate import Certificate
+from alga.cli import LONGEST, in_one_line
+from alga.cli.arithmetic import _problems
+from alga.errors import AlgaError
+from alga.table import Table
+from alga.tasks import own
+from alga.tasks.numbers import number
+from tests.conftest import Alga
+from tests.test_foreign import as_archive, as_r, as_torch, raw, theirs, vector, wrapped
+
+PARITY = runs.SHIPPED / "parity"
+DEEP = "[" * 100_000
+ADD = Arithmetic()
+
+
+@contextlib.contextmanager
+def only_refused() -> Iterator[None]:
+    """Let errors of ours pass; any other is a defect."""
+    with contextlib.suppress(AlgaError):
+        yield
+
+
+@contextlib.contextmanager
+def file_of(data: bytes, name: str = "file") -> Iterator[Path]:
+    """Yield a file with these bytes (hypothesis and tmp_path do not go together)."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / name).write_bytes(data)
+        yield Path(folder) / name
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def altered(draw: st.DrawFn, text: str) -> str:
+    """A JSON document with one place in it put to anything else, or taken away."""
+    content: Any = json.loads(text)
+    at: Any = content
+    while True:
+        key = draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
+        if isinstance(at[key], dict | list) and at[key] and draw(st.booleans()):
+            at = at[key]
+            continue
+        if isinstance(at, dict) and draw(st.integers(0, 5)) == 0:
+            del at[key]
+        else:
+            at[key] = draw(JSON)
+        return json.dumps(content)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.text(), st.integers(2, 36))
+def test_any_text_is_a_number_or_is_refused(text: str, base: int) -> None:
+    with only_refused():
+        read = number(text, tasks.numbers.digits_of(base))
+        assert read
+        assert set(read) <= set(tasks.numbers.digits_of(base))
+        assert int(read, base) == int(text, base)
+
+
+@given(
+    st.lists(st.text("0123456789+- \t\r\n\0x１\ud800", max_size=12), max_size=6), st.sampled_from(["add", "sub", "mul"])
+)
+def test_any_pairs_file_gives_pairs_or_is_refused_with_its_line(given_lines: list[str], verb: str) -> None:
+    with file_of("\n".join(given_lines).encode(errors="surrogatepass")) as path:
+        try:
+            for problems in _problems(str(path), verb, ADD):
+                assert all(len(problem) == 2 for problem in problems)
+        except AlgaError as problem:
+            assert str(problem).startswith("line ") or "something other than text" in str(problem)  # noqa: PT017
+
+
+def test_a_pairs_file_is_read_in_bounded_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("alga.cli.arithmetic.LONGEST_LINE", 50)
+    (tmp_path / "pairs").write_text("1234567890 1234567890\n" * 9)
+    assert [len(problems) for problems in _problems(str(tmp_path / "pairs"), "add", ADD)] == [3, 3, 3]
+    (tmp_path / "pairs").write_text(f"1 2\n{'1' * 40} {'2' * 40}\n")
+    with pytest.raises(AlgaError, match="line 2: expected at most 50 characters"):
+        list(_problems(str(tmp_path / "pairs"), "add", ADD))
+
+
+def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = alga("add", "@/dev/zero", "1")
+    assert (result.code, result.err) == (
+        2,
+        "alga: /dev/zero holds something other than a number: the character '\\x00'\n",
+    )
+    monkeypatch.setattr("alga.cli.arithmetic.LONGEST", 1000)
+    monkeypatch.setattr("sys.stdin", io.StringIO("7" * 1001))
+    result = alga("add", "-", "1")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "has more than 1,000 digits" in result.err
+
+
+def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_path: Path) -> None:
+    result = alga("add", "1", "2", "--model", "\x1b[2Jhidden\r\nevil\u202e")
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert not set("\x1b\r\u202e") & set(result.err)
+    assert len(in_one_line("x" * 10**6)) < LONGEST + 10
+
+
+# --- run folders ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PARITY, tmp_path / "run"))
+
+
+@settings(max_examples=60)
+@given(st.data())
+@pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
+def test_an_altered_file_of_a_run_is_refused(name: str, data: st.DataObject) -> None:
+    text = (PARITY / name).read_text()
+    changed = data.draw(altered(text))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(PARITY, Path(folder) / "run"))
+        (copy / name).write_text(changed)
+        if json.loads(changed) == json.loads(text):
+            return
+        with pytest.raises(AlgaError) as refused:
+            runs.load(copy)
+        assert "\n" not in in_one_line(str(refused.value))
+
+
+READERS: dict[str, Callable[[bytes], object]] = {
+    "certificate": lambda data: Certificate.from_json(data.decode(errors="replace")),
+    "table": lambda data: Table.from_json(data.decode(errors="replace")),
+    "R data": rds.parse,
+    "R data after its header": lambda data: rds.parse(b"X\n" + bytes([0, 0, 0, 2]) + bytes(8) + data),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@given(data=st.binary(max_size=300) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_read_or_refused(reader: str, data: bytes) -> None:
+    with only_refused():
+        READERS[reader](data)
+
+
+@pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json", "model.safetensors", "SHA256SUMS"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+def test_what_is_no_file_in_a_run_is_refused_at_once(run: Path, name: str, kind: str) -> None:
+    (run / name).unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(run / name)
+        case "folder":
+            (run / name).mkdir()
+        case "loop":
+            (run / name).symlink_to(run / name)
+        case "device":
+            (run / name).symlink_to("/dev/zero")
+    began = time.monotonic()
+    if kind == "loop" and name in {"certificate.json", "SHA256SUMS"}:
+        assert runs.load(run).certified is (name == "SHA256SUMS")  # as if it were not there
+    else:
+        with pytest.raises(AlgaError):
+            runs.load(run)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
+def test_too_large_a_file_of_a_run_is_refused_unread(run: Path, name: str) -> None:
+    os.truncate(run / name, 2**40)
+    with pytest.raises(AlgaError, match=r"has more than the .* bytes that are read"):
+        runs.load(run)
+
+
+def test_a_run_folder_brings_no_code_along(run: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task's name in config.json could be that of a Python file, which would be run."""
+    (run / "evil.py").write_text(f"open({str(run / 'trap')!r}, 'w')\n")
+    content = json.loads((run / "config.json").read_text())
+    for name in (f"{run}/evil.py:Evil", "evil.py:Evil"):
+        monkeypatch.chdir(run)
+        content["task"] = name
+        (run / "config.json").write_text(json.dumps(content))
+        with pytest.raises(AlgaError, match="unknown task"):
+            runs.load(run)
+        content["task"] = "parity"
+        content["training"]["recipe"]["task"] = name
+        (run / "config.json").write_text(json.dumps(content))
+        with contextlib.suppress(AlgaError):
+            runs.load(run)
+        alga("train", "--like", run, "--out", run / "new", "--steps", 1)
+        alga("train", "--resume", run)
+    assert not (run / "trap").exists()
+
+
+@given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 2**64 - 1))
+def test_any_weight_file_is_opened_or_refused(data: bytes, place: int, size: int) -> None:
+    whole = (PARITY / "model.safetensors").read_bytes()
+    spoiled = whole[:place] + data + whole[place + len(data) :]
+    loaded = config.load(PARITY)
+    for content in (data, size.to_bytes(8, "little") + data, size.to_bytes(8, "little") + whole[8:], spoiled):
+        with only_refused():
+            loaded.check_identity(content, Path("x"))
+            weights.unpack(content, loaded, Path("x"))
+
+
+def header(entries: dict[str, object], more: bytes = b"") -> bytes:
+    text = json.dumps({"__metadata__": {"alga": config.load(PARITY).identity}} | entries).encode()
+    return len(text).to_bytes(8, "little") + text + more
+
+
+HEADERS = {
+    "a huge shape": header(
+        {"head.weight": {"dtype": "F32", "shape": [2**40, 2**20], "data_offsets": [0, 8]}}, bytes(8)
+    ),
+    "a shape that overflows": header({"a": {"dtype": "F32", "shape": [2**63, 2**63], "data_offsets": [0, 0]}}),
+    "a shape below zero": header({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)),
+    "offsets beyond the end": header({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, bytes(4)),
+    "offsets backwards": header({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}}, bytes(4)),
+    "an unknown type": header({"a": {"dtype": "F7", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)),
+    "no weights": header({}),
+    "numbers for entries": header({"a": 3}),
+    "deep": len(DEEP).to_bytes(8, "little") + DEEP.encode(),
+    "a header of 2^60 bytes": (2**60).to_bytes(8, "little") + b"{}",
+}
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_a_hostile_header_is_refused(kind: str, run: Path) -> None:
+    (run / "model.safetensors").write_bytes(HEADERS[kind])
+    with pytest.raises(AlgaError, match=r"model\.safetensors is damaged"):
+        runs.load(run)
+    with only_refused():
+        foreign.read(run / "model.safetensors")
+
+
+# --- weights from elsewhere -------------------------------------------------------------------------------------------
+
+NARROW = {theirs(name): tensor for name, tensor in safetensors.torch.load_file(PARITY / "model.safetensors").items()}
+R_FILE = as_r(NARROW)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=8))
+def test_an_r_file_with_other_bytes_anywhere_is_read_or_refused(place: int, data: bytes) -> None:
+    import gzip
+
+    content = gzip.decompress(R_FILE)
+    at = place % len(content)
+    with file_of(gzip.compress(content[:at] + data + content[at + len(data) :], 1)) as path, only_refused():
+        foreign.read(path)
+
+
+def packed(archive: bytes) -> bytes:
+    return raw(wrapped(raw(archive), "tensor"))
+
+
+def r_list(tensors: dict[str, bytes]) -> bytes:
+    import gzip
+
+    return gzip.compress(wrapped(vector(19, list(tensors.values()), list(tensors)), "list"))
+
+
+def deflated(numbers: bytes, description: bytes) -> bytes:
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/0", numbers)
+        archive.writestr("archive/data.pkl", description)
+    return buffer.getvalue()
+
+
+def test_many_small_bombs_are_refused_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each tensor unpacks to less than the limit; all of them would be many times as much."""
+    import zipfile
+
+    monkeypatch.setattr(foreign, "LARGEST", 2**20)
+    with zipfile.ZipFile(io.BytesIO(as_archive(torch.zeros(200, 1000)))) as whole:
+        one = deflated(whole.read("archive/data/0"), whole.read("archive/data.pkl"))
+    (tmp_path / "file").write_bytes(r_list({f"wte_out.{i}": packed(one) for i in range(50)}))
+    assert (tmp_path / "file").stat().st_size < 2**20
+    with pytest.raises(AlgaError, match="the tensors together unpack to more than"):
+        foreign.read(tmp_path / "file")
+
+
+def test_a_tensor_of_a_hundred_thousand_dimensions_is_refused_at_once(tmp_path: Path) -> None:
+    pickled = (
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(ctorch\nFloatStorage\nK\x01K\x00(" + b"K\x01" * 200_000 + b"t."
+    )
+    began = time.monotonic()
+    for description in (pickled, pickled[:60_000] + b"."):
+        (tmp_path / "file").write_bytes(r_list({"wte_out.weight": packed(deflated(bytes(4), description))}))
+        with pytest.raises(AlgaError):
+            foreign.read(tmp_path / "file")
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (torch.ones(1).expand(2**45), "the tensors together have more than"),
+        (torch.ones(1).as_strided((2**20, 2**20), (0, 0)), "the tensors together have more than"),
+        (torch.ones(2, 2).to_sparse(), "expected plain tensors"),
+        (torch.ones(2, device="meta"), "expected plain tensors"),
+    ],
+)
+def test_a_tensor_that_claims_more_than_there_is_is_refused(tensor: torch.Tensor, message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(as_torch({"wte_out.weight": tensor}))
+    with pytest.raises(AlgaError, match=message):
+        foreign.read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_weights_come_from_a_file_only(kind: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    with pytest.raises(AlgaError, match="expected an ordinary file, got a pipe or a device"):
+        foreign.read(tmp_path / kind)
+
+
+# --- plans, results, tasks --------------------------------------------------------------------------------------------
+
+PLANS = {
+    "deep": ("a = " + DEEP, "is no plan in TOML"),
+    "not text": (b"\xff\xfe", "is no plan in TOML"),
+    "too many seeds": ("seeds = 1_000_000_000_000", "expected 1 to 100,000 runs, got 1,000,000,000,000"),
+    "fewer than no seeds": ("seeds = -5", "expected 1 to 100,000 runs, got 0"),
+    "seeds that are none": ("seeds = [1, 'x']", "seeds are a number of them or a list"),
+    "too many of all": ("[grid]\n" + "".join(f"{name} = {[*range(1000)]}\n" for name in ("steps", "width", "hidden")),
+                        "expected 1 to 100,000 runs, got 10,000,000,000"),
+    "too large": ("#" * 2**21, "bytes that a plan may have"),
+    "an unknown setting": ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),
+    "a setting that is none": ("[grid]\nsteps = [nan]", "steps must be a whole number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_a_hostile_plan_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    content, message = PLANS[kind]
+    (tmp_path / "plan.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    began = time.monotonic()
+    with pytest.raises(AlgaError, match=message):
+        trials.read(tmp_path / "plan.toml")
+    assert time.monotonic() - began < 3
+
+
+@settings(max_examples=60)
+@given(
+    st.text(max_size=40)
+    | st.tuples(
+        st.sampled_from(["recipe", "task", "seeds", "grid.steps", "grid.task", "grid.options", "runs"]), JSON
+    ).map(lambda pair: f"{pair[0]} = {json.dumps(pair[1])}")
+)
+def test_any_plan_is_read_or_refused(text: str) -> None:
+    with file_of(text.encode(errors="surrogatepass")) as path, only_refused():
+        trials.read(path)
+
+
+@pytest.mark.parametrize(
+    "line", [DEEP, "null", "[]", '{"measure": 1}', '{"measure": "a:b", "settings": 3}', "\0", "{}"]
+)
+def test_results_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_text(f"{line}\n")
+    with pytest.raises(AlgaError, match="holds something else than a sweep's results"):
+        sweeps.run("squares:square", [{"x": 1}], tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text() == f"{line}\n"
+
+
+@settings(max_examples=50)
+@given(
+    st.binary(max_size=80)
+    | st.sampled_from(
+        [b"raise SystemExit(3)", b"1/0", b"def f(:", b"\0", b"raise RecursionError", b"Task = 3", DEEP.encode()]
+    )
+)
+def test_any_task_file_is_run_or_refused(source: bytes) -> None:
+    with file_of(source, "mine.py") as path, only_refused():
+        own.load(f"{path}:Mine")
+
+
+@given(st.text(max_size=30))
+def test_any_name_of_a_task_is_found_or_refused(name: str) -> None:
+    with only_refused():
+        tasks.known(name)
+
+
+def test_the_code_that_runs_is_the_code_that_is_hashed(tmp_path: Path) -> None:
+    """Python's own cache would run the old code where a file changes within a second and keeps its size."""
+    import hashlib
+
+    from alga.rivals.contract import Rival
+
+    path = tmp_path / "mine.py"
+    for letter in "ab":
+        path.write_text(f"from alga.rivals.contract import Rival\nclass Mine(Rival):\n    title = '{letter}'\n")
+        os.utime(path, (1, 1))
+        kind, source = own.read(f"{path}:Mine", Rival)
+        assert (kind.title, source) == (letter, hashlib.sha256(path.read_bytes()).hexdigest())
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]

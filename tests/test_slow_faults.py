@@ -1,0 +1,67 @@
+"""Slow: the fault harness, cut; a kill before every single write of a run's end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from alga import files, seal
+from alga.training import Training
+from tests.faults.page import page
+from tests.test_faults import ROOT, Kill, begin, kill_at, same, whole
+
+__all__ = ["kill_at", "whole"]
+
+pytestmark = pytest.mark.slow
+
+WRITTEN = ("checkpoint.safetensors", "config.json", "model.safetensors", "README.md", "table.json", "certificate.json")
+
+
+@pytest.mark.parametrize("name", [*WRITTEN, seal.NAME, "remove checkpoint.safetensors"])
+def test_a_run_killed_before_any_write_of_its_end_ends_in_the_same_bits(
+    name: str, tmp_path: Path, whole: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = begin(tmp_path / "run")
+    kill_at(name)
+    with pytest.raises(Kill):
+        list(training.run())
+    monkeypatch.undo()
+    monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
+    del training
+    list(Training.resume(tmp_path / "run").run())
+    same(tmp_path / "run", whole)
+    assert not list((tmp_path / "run").glob(f".*{files.UNFINISHED}"))
+
+
+def test_the_cut_harness_loses_nothing_and_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.faults", "--cut", "--folder", tmp_path / "work"]
+    command += ["--results", tmp_path / "faults.json", "--page", tmp_path / "page.md"]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = json.loads((tmp_path / "faults.json").read_text())
+    assert sum(row["lost"] for row in results["faults"]) == 0
+    assert (tmp_path / "page.md").read_text() == page(results)
+    assert "From a cut run" in page(results)
+    rounds = (tmp_path / "work" / "rounds.jsonl").read_text()
+    again = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert again.returncode == 0
+    assert (tmp_path / "work" / "rounds.jsonl").read_text() == rounds  # nothing was done twice
+
+
+def test_the_harness_says_so_where_something_is_lost(tmp_path: Path) -> None:
+    """A harness that cannot fail shows nothing: here a shipped network's seal is not looked at."""
+    script = (
+        "import sys; from alga import seal; seal.check = lambda folder: None; sys.argv = ['x', '--cut', '--only', "
+        f"'addition-base-16', '--folder', {str(tmp_path)!r}]; from tests.faults.__main__ import main; main()"
+    )
+    environment = {"ALGA_FAULTS_IN_NAMESPACE": "0", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT, env=environment
+    )
+    assert done.returncode == 1
+    assert "goes unnoticed" in done.stderr
