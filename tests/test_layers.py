@@ -107,5 +107,5 @@ def test_only_tasks_name_a_procedure() -> None:
 def test_what_verifies_shares_no_code_with_what_proves() -> None:
     imported = {module for path in (SOURCE / "verify").glob("*.py") for module, _ in imports_of(path)}
     assert {module.split(".")[1] for module in imported if module.startswith("alga.")} == {
-        "assumptions", "certificate", "config", "errors", "progress", "tokens", "verify",
+        "assumptions", "certificate", "config", "errors", "files", "progress", "seal", "tokens", "verify",
     }  # fmt: skip

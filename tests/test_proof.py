@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from alga import proof, runs, verify
+from alga import proof, runs, seal, verify
 from alga.certificate import Bound, Certificate
 from alga.errors import AlgaError
 from alga.proof import lemmas
@@ -325,6 +325,7 @@ def test_weights_that_overflow_prove_nothing(name: str, factor: float) -> None:
 
 def edited(path: Path, change: Callable[[Certificate], Certificate]) -> None:
     path.write_text(change(Certificate.from_json(path.read_text())).to_json())
+    seal.seal(path.parent)
 
 
 def proven(folder: Path) -> Certificate:

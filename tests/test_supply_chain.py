@@ -55,11 +55,11 @@ def test_code_from_a_file_is_run_in_one_place() -> None:
     assert runs == {("tasks/own.py", "exec"), ("tasks/own.py", "compile")}
 
 
-def test_no_module_opens_a_connection() -> None:
+def test_no_module_opens_a_connection_but_the_server_that_is_asked_for() -> None:
     networks = {"socket", "ssl", "urllib", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "telnetlib"}
     offenders = [f"{name_of(path)}: {name}" for path in FILES for name, _ in imports_of(path)
                  if name.split(".")[0] in networks]  # fmt: skip
-    assert offenders == []
+    assert offenders == ["serve/server.py: socket"]  # it listens; it calls nobody
 
 
 def canonical(name: str) -> str:

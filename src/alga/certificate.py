@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -20,6 +20,8 @@ from alga.tasks import Task
 
 if TYPE_CHECKING:
     from alga.decoding import Decode
+
+LARGEST: Final = 2**20  # bytes of a certificate
 
 
 @dataclass(frozen=True)

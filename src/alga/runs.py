@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 from alga import config as configs
 from alga import files, seal
 from alga.card import card
-from alga.certificate import Certificate, certify
+from alga.certificate import LARGEST, Certificate, certify
 from alga.config import Config, ModelConfig
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "models"
 CHECKPOINT: Final = "checkpoint.safetensors"
-LARGEST_CERTIFICATE: Final = 2**20  # bytes
 STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
 
 
@@ -256,7 +255,7 @@ def adopt(task: Task, weights: dict[str, Tensor], source: Path) -> Run:
 def _certificate_and_table(folder: Path, run: Run) -> tuple[Certificate, Table]:
     path = folder / "certificate.json"
     try:
-        certificate = Certificate.from_json(files.read(path, LARGEST_CERTIFICATE).decode(errors="replace"))
+        certificate = Certificate.from_json(files.read(path, LARGEST).decode(errors="replace"))
         path = folder / "table.json"
         tokens = run.config.tokens
         entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped

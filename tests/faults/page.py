@@ -62,8 +62,8 @@ instead of every 5, so that they meet the work and not the import. Sweeps start 
 seven strikes a worker or a helper process instead of the sweep. *Disk full* is a small
 tmpfs of a random size, *read-only* a bind mount, both in a mount namespace of the harness's own, so root cannot write
 there either. *Bit flips* strike the first, the last and one byte in each of 24 parts of every file. *Start of a
-command* begins when ALGA's first line has run: before it, for some 20 ms (80 were seen on a busy machine), Python itself
-prints a traceback for Ctrl-C.
+command* begins when ALGA's first line has run: before it, for some 20 ms (80 were seen on a busy machine), Python
+itself prints a traceback for Ctrl-C.
 
 ## What is not shown
 

@@ -16,8 +16,9 @@ from typing import Any, Final
 import numpy as np
 
 from alga import config as configs
+from alga import files, seal
 from alga.assumptions import VERSION
-from alga.certificate import Certificate
+from alga.certificate import LARGEST, Certificate
 from alga.config import Config
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -66,10 +67,11 @@ def verify(folder: Path, watch: Watch = unwatched, only: int | None = None) -> V
         raise AlgaError(f"verification needs python-flint: {EXTRA}")
     config = configs.load(folder)
     try:
-        data = (folder / "model.safetensors").read_bytes()
-        certificate = Certificate.from_json((folder / "certificate.json").read_text(errors="replace"))
+        data = files.read(folder / "model.safetensors", seal.LARGEST)
+        stated = files.read(folder / "certificate.json", LARGEST)
     except FileNotFoundError as missing:
         raise AlgaError(f"{folder} has no {Path(missing.filename).name}: nothing to verify") from None
+    certificate = Certificate.from_json(stated.decode(errors="replace"))
     config.check_identity(data, folder / "model.safetensors")
     found = derived(config, data, list(config.task.domain)[:only], watch)
     found.objections += objections(certificate, found)
