@@ -34,7 +34,7 @@ demo: .venv/.installed
 	@$(BIN)/alga demo
 
 test: lint
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-slow: .venv/.installed-dev
 	$(BIN)/pytest -m slow

@@ -22,6 +22,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine.py"
 
 
+@pytest.mark.slow
 def test_the_own_task_of_the_documentation_works_as_written(
     mine: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ class Zero(Rival):
 '''
 
 
+@pytest.mark.slow
 def test_a_new_method_is_one_file(tmp_path: Path, alga: Callable[..., Result]) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     done = alga("compare", f"{tmp_path}/mine.py:Zero", "reversed", "--setting", "quick", "--out", tmp_path / "out")

@@ -148,6 +148,7 @@ def test_every_check_sees_the_weights_of_its_step(tmp_path: Path) -> None:
             assert progress.least_margin == pytest.approx(min(step.margin for step in fresh), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> None:
     short = trained(tmp_path / "run", steps=300, margin=99.0)
     assert short.certificate is not None
