@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
@@ -20,6 +21,8 @@ from alga.recipes import Recipe
 from alga.tasks import Task
 from alga.tokens import Tokens
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the commands which tests start hear Ctrl-C
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 

@@ -92,11 +92,8 @@ def test_a_sweep_killed_ten_times_ends_as_an_undisturbed_one(plan: Path, tmp_pat
 
 
 def test_ctrl_c_ends_a_sweep_quietly(plan: Path, tmp_path: Path) -> None:
-    def listen() -> None:  # tests that run in the background are deaf to Ctrl-C, and so would be what they start
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     out = tmp_path / "out.jsonl"
-    process = start("alga", "sweep", plan, "--out", out, start_new_session=True, preexec_fn=listen)
+    process = start("alga", "sweep", plan, "--out", out, start_new_session=True)
     while not out.exists():
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
