@@ -1,41 +1,18 @@
-"""Slow: the fault harness, cut; a kill before every single write of a run's end."""
+"""Slow: the fault harness, cut."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from alga import files, seal
-from alga.training import Training
 from tests.faults.page import page
-from tests.test_faults import ROOT, Kill, begin, kill_at, same, whole
-
-__all__ = ["kill_at", "whole"]
+from tests.test_faults import ROOT
 
 pytestmark = pytest.mark.slow
-
-WRITTEN = ("checkpoint.safetensors", "config.json", "model.safetensors", "README.md", "table.json", "certificate.json")
-
-
-@pytest.mark.parametrize("name", [*WRITTEN, seal.NAME, "remove checkpoint.safetensors"])
-def test_a_run_killed_before_any_write_of_its_end_ends_in_the_same_bits(
-    name: str, tmp_path: Path, whole: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    training = begin(tmp_path / "run")
-    kill_at(name)
-    with pytest.raises(Kill):
-        list(training.run())
-    monkeypatch.undo()
-    monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
-    del training
-    list(Training.resume(tmp_path / "run").run())
-    same(tmp_path / "run", whole)
-    assert not list((tmp_path / "run").glob(f".*{files.UNFINISHED}"))
 
 
 def test_the_cut_harness_loses_nothing_and_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

@@ -122,4 +122,4 @@ def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
 
 
 def _measured(value: object) -> bool:
-    return value is None or (type(value) in {int, float} and math.isfinite(value))  # type: ignore[arg-type]
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))

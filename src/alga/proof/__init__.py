@@ -9,7 +9,7 @@ prompt by more than rounding can take away. docs/proof.md has the lemmas; `alga 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -112,9 +112,9 @@ def _attention(shape: ModelConfig, weights: Weights, name: str) -> tuple[tuple[A
     """Return the maps to queries, keys and values, and the map out."""
     whole = _affine(weights, f"{name}.project_in")
     queries = shape.heads * (shape.query_width or shape.width // shape.heads)
-    rows: Callable[[slice], Affine] = lambda part: Affine(whole.matrix[part], whole.bias[part])  # noqa: E731
-    q, v = rows(slice(queries)), rows(slice(-shape.width, None))
-    k = q if shape.shared_keys else rows(slice(queries, -shape.width))
+    parts = (slice(queries), slice(queries, -shape.width), slice(-shape.width, None))
+    q, k, v = (Affine(whole.matrix[part], whole.bias[part]) for part in parts)
+    k = q if shape.shared_keys else k
     out = _affine(weights, f"{name}.project_out") if shape.out else Affine(np.eye(shape.width), np.zeros(shape.width))
     return (q, k, v), out
 
