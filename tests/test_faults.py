@@ -325,6 +325,16 @@ def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: py
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kills:
+        def __set_name__(self, owner: type, name: str) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("alga.arithmetic.Arithmetic", lambda *_, **__: type("Made", (), {"kills": Kills()}))
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+
+
 def test_signals_that_are_ignored_stay_ignored() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:

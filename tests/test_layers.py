@@ -13,7 +13,7 @@ FLOW = (
     "errors", "stopping", "progress", "assumptions", "files", "seal", "tasks", "tokens", "config", "model",
     "unfolding", "compiled", "decoding", "table", "certificate", "proof", "verify", "sampling",
     "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
-    "weights", "runs", "checkpoint", "training", "engines", "answers", "calculator", "arithmetic",
+    "weights", "runs", "checkpoint", "keeping", "training", "engines", "answers", "calculator", "arithmetic",
     "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "serve", "cli", "__main__",
 )  # fmt: skip
 WITHOUT_TORCH = (

@@ -33,13 +33,24 @@ def code(number: int) -> int:
 
 @contextmanager
 def by_exception() -> Iterator[None]:
-    """Raise `Stopped` wherever the work is, so that everything is put in order on the way out."""
+    """Raise `Stopped` wherever the work is, so that everything is put in order on the way out.
+
+    What is raised on that way instead of it is taken for it: Python itself makes a RuntimeError of whatever ends the
+    making of a class, as in an import.
+    """
+    heard: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        heard.append(number)
         raise Stopped(number)
 
     with _listening(handle):
-        yield
+        try:
+            yield
+        except Exception as problem:
+            if heard:
+                raise Stopped(heard[0]) from problem
+            raise
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from alga.checkpoint import Checkpoint
 from alga.config import Config
 from alga.decoding import Decoder
 from alga.errors import AlgaError
+from alga.keeping import Keeper
 from alga.metrics import Progress, loss_of
 from alga.recipes import Recipe
 from alga.runs import CHECKPOINT, Run, Weights
@@ -55,10 +56,9 @@ class Training:
         self.step, self.seconds = 0, 0.0
         self._losses: list[float] = []  # since the last check
         self._fewest = len(config.task.domain)  # prompts wrong at any check so far
-        self._checks = 0  # lines in metrics.jsonl
         self._ended = ""  # why, once it has: margin, steps or patience
         self._only_save = False  # it had ended, and a kill came before all was written
-        self._held: files.Hold | None = None  # the folder is ours alone until `run` is over
+        self._keeper = Keeper(folder)
         self._sampling = torch.Generator().manual_seed(seed)
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._our_settings():
@@ -89,26 +89,24 @@ class Training:
         settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
         config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
         training = cls(folder, config)
-        if folder is not None:
-            training._held = runs.claim(folder)
-            configs.save(folder, config)
+        training._keeper.begin(config)
         return training
 
     @classmethod
     def resume(cls, folder: Path, *, steps: int | None = None) -> Training:
         """Continue the run in `folder` from its last checkpoint; `steps` may move its end."""
-        held = files.Hold(runs.locate(folder))
+        folder = runs.locate(folder)
+        keeper = Keeper(folder)
+        keeper.hold()
         try:
-            training = cls._resumed(folder, steps)
+            return cls._resumed(folder, steps, keeper)
         except BaseException:
-            held.release()
+            keeper.release()
             raise
-        training._held = held
-        return training
 
     @classmethod
-    def _resumed(cls, folder: Path, steps: int | None) -> Training:
-        config = configs.load(runs.locate(folder))
+    def _resumed(cls, folder: Path, steps: int | None, keeper: Keeper) -> Training:
+        config = configs.load(folder)
         if not config.training:
             raise AlgaError(f"{folder} was not trained here: there is nothing to resume")
         if (folder / "model.safetensors").exists() and not (folder / CHECKPOINT).exists():
@@ -122,29 +120,25 @@ class Training:
             raise
         except (ValueError, TypeError, KeyError, RuntimeError) as problem:
             raise AlgaError(f"{folder}/config.json describes no training ({problem})") from None
+        training._keeper = keeper
         files.sweep(folder)
-        training._load_checkpoint(folder)
+        checks = training._load_checkpoint(folder)
         saved = seal.sealed(folder)
         if training.step >= training.recipe.steps and saved:
             raise AlgaError(f"{folder} has done its {training.recipe.steps:,} steps; ask for more with --steps")
         training._only_save = training._ended == "margin" or (training._ended != "" and steps is None and not saved)
-        seal.unseal(folder)
-        metrics.cut(folder, training._checks)
-        configs.save(folder, config)
+        keeper.reopen(config, checks)
         return training
 
     def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
         """Train until certified, out of steps, or asked to stop between two steps; the run folder is left whole."""
-        if self.folder is not None and self._held is None:
-            self._held = files.Hold(self.folder)
+        self._keeper.hold()
         try:
             if not self._only_save:
                 yield from self._train(should_stop)
             self._end()
         finally:
-            if self._held is not None:
-                self._held.release()
-                self._held = None
+            self._keeper.release()
 
     def _train(self, should_stop: Callable[[], bool]) -> Iterator[Progress]:
         saved = time.monotonic()
@@ -153,7 +147,7 @@ class Training:
             with self._our_settings():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
-                self._note(progress)
+                self._keeper.note(progress)
                 if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
                     self._finish_if_certified("margin")
                 self._fewest = min(self._fewest, progress.wrong)
@@ -162,7 +156,7 @@ class Training:
                     self._ended = "patience"
                     break
             if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
-                self._save_checkpoint()
+                self._keeper.save_checkpoint(self._checkpoint())
                 saved = time.monotonic()
 
     def _end(self) -> None:
@@ -171,8 +165,8 @@ class Training:
         elif self.certificate is None and self._ended == "margin":
             self._finish_if_certified("margin")  # once more: a kill came before it was all written
         if self.certificate is None:
-            self._save_checkpoint()
-            self._save(self.as_run())
+            self._keeper.save_checkpoint(self._checkpoint())
+            self._keeper.save(self.as_run(), self._title)
 
     def wrong_prompts(self) -> list[str]:
         """Return the prompts that the network answers wrongly now."""
@@ -230,27 +224,15 @@ class Training:
         run = self.as_run().judged()
         self._ended = ended if run.certified or ended == "steps" else ""
         if run.certified:
-            self._save_checkpoint()  # a kill while saving must not lose the run
-            self._save(run)
+            self._keeper.save_checkpoint(self._checkpoint())  # a kill while saving must not lose the run
+            self._keeper.save(run, self._title)
             self.certificate = run.certificate
-            if self.reached_margin and self.folder is not None:
-                (self.folder / CHECKPOINT).unlink(missing_ok=True)
+            if self.reached_margin:
+                self._keeper.drop_checkpoint()
 
-    def _note(self, progress: Progress) -> None:
-        if self.folder is not None:
-            metrics.note(self.folder, progress)
-            self._checks += 1
-
-    def _save_checkpoint(self) -> None:
-        if self.folder is not None:
-            self._checkpoint().save(self.folder / CHECKPOINT)
-
-    def _save(self, run: Run) -> None:
-        if self.folder is None:
-            return
-        title = f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
-        metrics.draw(self.folder, title)
-        runs.save(self.folder, run)
+    @property
+    def _title(self) -> str:
+        return f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
 
     def as_run(self) -> Run:
         """Return the network as it is now."""
@@ -277,7 +259,7 @@ class Training:
             "step": self.step,
             "seconds": self.seconds,
             "losses": self._losses,
-            "checks": self._checks,
+            "checks": self._keeper.checks,
             "fewest": self._fewest,
             "ended": self._ended,
         }
@@ -288,7 +270,8 @@ class Training:
         recipe = {key: value for key, value in asdict(self.recipe).items() if key != "steps"}
         return json.dumps([self.config.identity, self.config.training | {"recipe": recipe}], sort_keys=True)
 
-    def _load_checkpoint(self, folder: Path) -> None:
+    def _load_checkpoint(self, folder: Path) -> int:
+        """Restore the state of the last checkpoint, if there is one; return how many checks had been noted."""
         checkpoint = self._checkpoint()
         if (folder / CHECKPOINT).is_file():
             checkpoint.load(folder / CHECKPOINT)
@@ -298,7 +281,8 @@ class Training:
         except (RuntimeError, TypeError) as problem:
             raise AlgaError(f"{folder / CHECKPOINT} is damaged: {problem}") from None
         self._dropout_state = checkpoint.random["dropout"]
-        self.step, self.seconds, self._losses, self._checks, self._fewest, self._ended = checkpoint.counters.values()
+        self.step, self.seconds, self._losses, checks, self._fewest, self._ended = checkpoint.counters.values()
+        return int(checks)
 
 
 def _device(name: str) -> str:

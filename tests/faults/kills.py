@@ -22,18 +22,27 @@ def training(bench: Bench, rng: Random) -> int:
     seconds = bench.seconds("train", *TRAIN, "--out", bench.folder / "work" / "run")
     run, kills = bench.fresh() / "run", 0
     for _ in range(rng.randint(1, 3)):
-        warm = rng.random() >= COLD
-        strike = moment(rng, seconds if warm else 3 * seconds, run)
-        command = bench.run(*bench.go_on(run), warm=warm)
-        if not strike(command):
-            assert command.wait() == 0, command.err
+        if not _struck(bench, rng, bench.go_on(run), seconds, run):
             break
-        command.strike(signal.SIGKILL)
-        command.wait()
         kills += 1
         whole(run)
     bench.finish_training(run)
     return kills
+
+
+def _struck(
+    bench: Bench, rng: Random, arguments: tuple[object, ...], seconds: float, watched: Path, **limit: int
+) -> bool:
+    """Run a command and kill it; say whether the kill came before its end."""
+    warm = rng.random() >= COLD
+    strike = moment(rng, seconds if warm else 3 * seconds, watched, **limit)
+    command = bench.run(*arguments, warm=warm)
+    if not strike(command):
+        assert command.wait() == 0, command.err
+        return False
+    command.strike(signal.SIGKILL)
+    command.wait()
+    return True
 
 
 def sweep(bench: Bench, rng: Random) -> int:
@@ -92,14 +101,8 @@ def _to_file(bench: Bench, rng: Random, kind: str, arguments: tuple[object, ...]
     if before is not None:
         path.write_bytes(before)
     for _ in range(rng.randint(1, 4)):
-        warm = rng.random() >= COLD
-        strike = moment(rng, seconds if warm else 3 * seconds, path.parent, most=12 if name == "sum" else 3)
-        command = bench.run(*arguments, warm=warm)
-        if not strike(command):
-            assert command.wait() == 0, command.err
+        if not _struck(bench, rng, arguments, seconds, path.parent, most=12 if name == "sum" else 3):
             break
-        command.strike(signal.SIGKILL)
-        command.wait()
         kills += 1
         assert content(path) in (before, expected), "half a file looks whole"
     command = bench.run(*arguments)
