@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -331,6 +332,20 @@ def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeyp
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr("alga.arithmetic.Arithmetic", lambda *_, **__: type("Made", (), {"kills": Kills()}))
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+
+
+def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kills:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def work(*_: object, **__: object) -> None:
+        Kills()
+        time.sleep(10)
+
+    monkeypatch.setattr("alga.arithmetic.Arithmetic", work)
     result = alga("add", "1", "2")
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
 

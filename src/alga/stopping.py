@@ -5,13 +5,17 @@ Only the command line listens; in a program of someone else's, signals are their
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+AGAIN_SECONDS: Final = 0.1
 
 
 class Stopped(BaseException):
@@ -36,7 +40,8 @@ def by_exception() -> Iterator[None]:
     """Raise `Stopped` wherever the work is, so that everything is put in order on the way out.
 
     What is raised on that way instead of it is taken for it: Python itself makes a RuntimeError of whatever ends the
-    making of a class, as in an import.
+    making of a class, as in an import. And it drops what is raised in a finaliser or in a hook of fork: then the signal
+    is sent once more.
     """
     heard: list[int] = []
 
@@ -44,13 +49,33 @@ def by_exception() -> Iterator[None]:
         heard.append(number)
         raise Stopped(number)
 
-    with _listening(handle):
+    with _listening(handle), _again_if_dropped():
         try:
             yield
         except Exception as problem:
             if heard:
                 raise Stopped(heard[0]) from problem
             raise
+
+
+@contextmanager
+def _again_if_dropped() -> Iterator[None]:
+    before, timers = sys.unraisablehook, []
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if isinstance(dropped.exc_value, Stopped):
+            timers.append(threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), dropped.exc_value.number)))
+            timers[-1].start()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
 
 
 @contextmanager
