@@ -54,9 +54,10 @@ def trained(given: Settings) -> tuple[Training, dict[str, Any]]:
         curve.append([progress.step, progress.wrong, round(progress.least_margin, 3)])
         if progress.step in given.get("wrong_at", ()):
             wrong_at[str(progress.step)] = training.wrong_prompts()
-        if progress.wrong == 0 and certified["certified_at"] is None and training.as_run().judged().certified:
+        right = progress.wrong == 0 and certified["certified_at"] is None
+        if right and (training.certificate is not None or training.as_run().judged().certified):
             certified = {"certified_at": progress.step, "seconds": round(progress.seconds, 2)}
-    wrong = training.wrong_prompts()
+    wrong = training.wrong_prompts() if training.certificate is None else []
     return training, {
         **certified,
         "steps": training.step,

@@ -88,7 +88,8 @@ class Generations(Study):
         failed = (
             "Two digits a step with the whole previous output, 2 million prompts, is a task here too "
             "(`addition-blocks-of-2-whole`), and was not trained: it has as many prompts as three digits with a carry "
-            "bit and saves less. Three digits a step got one seed: a check of all prompts takes minutes."
+            "bit and saves less. Three digits a step got one seed, checked every "
+            f"{BLOCKS[LARGEST]['check_every']:,} iterations: a check of all its prompts takes minutes."
         )
         return Findings(answer, failed, [table])
 
