@@ -22,6 +22,9 @@ PANELS: Final = (
     ("accuracy", "prompts right (%)", "linear"),
     ("edit_distance", "edit distance", "linear"),
 )
+CROWDED: Final = 6  # more series than these need a legend outside and markers of their own
+MARKERS: Final = "osD^v<>PXh*"
+COLOURS: Final = 10  # of matplotlib's cycle; the next is black
 
 
 def check(path: Path) -> None:
@@ -126,6 +129,7 @@ class Panel:
     xscale: str = "linear"
     yscale: str = "linear"
     names: Sequence[str] = ()  # of the places 0, 1, 2 … where x is no number
+    until: float | None = None  # up to this x it was trained: shaded
 
 
 def study(panels: Sequence[Panel], title: str) -> Figure:
@@ -134,7 +138,7 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
 
     figure = Figure(figsize=(11 if len(panels) > 1 else 8, 4.2), layout="constrained")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
-        several = len(panel.series) > 1
+        several, crowded = len(panel.series) > 1, len(panel.series) > CROWDED
         for i, series in enumerate(panel.series):
             points = [(x, interval) for x, interval in series.points if math.isfinite(interval[0])]
             if not points:
@@ -145,10 +149,11 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             xs, ys = [x + shift for x, _ in points], [interval[0] for _, interval in points]
             below = [value - low for _, (value, low, _) in points]
             above = [min(high, top) - value for _, (value, _, high) in points]
-            style = "o-" if series.joined and not panel.names else "o"
-            axes.errorbar(
-                xs, ys, yerr=[below, above], fmt=style, markersize=4, linewidth=1.2, capsize=2, label=series.label
-            )
+            style = MARKERS[i % len(MARKERS)] if crowded else "o"
+            style += "-" if series.joined and not panel.names else ""
+            colour = f"C{i}" if i < COLOURS else "black"
+            bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
+            axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=series.label, **bars)
         axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
         axes.set_yscale(panel.yscale, **({"linthresh": 1.0} if panel.yscale == "symlog" else {}))
         if panel.names:
@@ -161,8 +166,14 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             axes.set_ylim(bottom=-0.2)  # counts: just enough to see a zero
         axes.set_title(panel.title, fontsize=10)
         axes.grid(alpha=0.3)
-        if several:
+        if panel.until is not None:
+            axes.axvspan(axes.get_xlim()[0], panel.until, color="black", alpha=0.06, zorder=0, linewidth=0)
+            axes.set_xlim(left=min(x for series in panel.series for x, _ in series.points) * 0.9)
+            axes.xaxis.set_major_formatter("{x:g}")
+        if several and not crowded:
             axes.legend(fontsize=8)
+    if crowded:
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     figure.suptitle(title, fontsize=11)
     return figure
 

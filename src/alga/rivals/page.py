@@ -95,8 +95,9 @@ def figure(content: dict[str, Any]) -> Figure:
         lengths = [int(length) for length in record["runs"][0]["lengths"]]
         points = [(length, _pooled([run["lengths"][str(length)] for run in record["runs"]])) for length in lengths]
         series.append(plots.Series(record["title"], [(length, point) for length, point in points if point is not None]))
-    label = f"digits of each number (trained on up to {content['scale']['digits']})"
-    panel = plots.Panel(label, "exact match", series, xscale="log")
+    trained = content["scale"]["digits"]
+    label = f"digits of each number (shaded: trained on up to {trained})"
+    panel = plots.Panel(label, "exact match", series, xscale="log", until=trained)
     return plots.study([panel], "Accuracy against length: all seeds together, 95 % intervals")
 
 
