@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,9 +12,9 @@ import torch
 
 from alga import rivals
 from alga.rivals import comparison, page
-from alga.rivals.contract import Attempt, Learned, Scale
+from alga.rivals.contract import Attempt, Scale
 from alga.rivals.language import END, Language
-from alga.rivals.problems import draw, longest_chain, of_length, with_chain
+from alga.rivals.problems import draw, longest_chain, with_chain
 from tests.conftest import Result
 
 TINY = Scale(digits=2, width=16, heads=2, layers=1, hidden=32, tokens=3000, batch_tokens=512)
@@ -191,9 +190,6 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. a, b: 25.0 %", "2. c: 0.0 %"]
     assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
-    assert of_length(Random(0), 3) == of_length(Random(0), 3)
-    assert Learned(1, 2, 3).steps == 3
-    assert json.dumps(comparison.SETTINGS["small"]().lengths)
 
 
 def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from alga import sweeps, trials
+from tests.conftest import Alga
 
 pytestmark = pytest.mark.slow
 
@@ -175,6 +176,22 @@ def test_a_run_that_kills_every_worker_is_given_up(
     assert rows[0].error is not None
     assert "its worker was lost" in rows[0].error
     assert [row.result for row in rows[1:]] == [{}, {}, {}]
+
+
+def test_the_comparison_on_a_cluster_is_the_comparison_here(
+    tmp_path: Path, cluster: tuple[str, Callable[[], subprocess.Popen[str]]], alga: Alga
+) -> None:
+    address, add_worker = cluster
+    add_worker()
+    compare = ("compare", "reversed", "--setting", "quick")
+    far = alga(*compare, "--out", tmp_path / "far", "--cluster", address)
+    near = alga(*compare, "--out", tmp_path / "near")
+    assert (far.code, near.code) == (0, 0), far.err + near.err
+    there, here = (json.loads((tmp_path / name / "compare.json").read_text()) for name in ("far", "near"))
+    for content in (there, here):
+        for run in content["records"][0]["runs"]:
+            del run["seconds"]
+    assert there == here
 
 
 def test_the_examples_of_the_docs_run_as_written(tmp_path: Path) -> None:
