@@ -15,6 +15,7 @@ import torch
 
 from alga import tasks
 from alga.calculator import Calculator, load
+from alga.cli import screen
 from alga.errors import AlgaError
 from alga.runs import SHIPPED
 from alga.studies.published import SUMS
@@ -258,3 +259,18 @@ def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.
     shown = alga("demo")
     assert shown.code == 1
     assert "WRONG" in shown.out
+
+
+def test_the_time_left_counts_only_what_was_done_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 10.0, 40.0, 50.0])
+    monkeypatch.setattr("alga.cli.screen.time.monotonic", lambda: next(clock))
+    watch = screen._plain("runs")
+    for done in (40, 42, 43):  # forty were there when it went on
+        watch(done, 50)
+    assert capsys.readouterr().err.splitlines() == [
+        "runs: 40 of 50",
+        "runs: 42 of 50, about 160 s left",
+        "runs: 43 of 50, about 117 s left",
+    ]

@@ -73,13 +73,16 @@ def _rich_bar() -> Progress:
 
 def _plain(what: str) -> Watch:
     began = last = time.monotonic()
+    found = -1  # what had been done before: it says nothing of how long the rest takes
 
     def watch(done: int, total: int, note: str = "") -> None:
-        nonlocal last
+        nonlocal last, found
         now = time.monotonic()
+        found = done if found < 0 else found
         if now - last >= PLAIN_SECONDS:
             last = now
-            left = f", about {(now - began) / done * (total - done):.0f} s left" if done else ""
+            each = (now - began) / (done - found) if done > found else None
+            left = f", about {each * (total - done):.0f} s left" if each else ""
             typer.echo(f"{what}: {done:,} of {total:,}{left} {note}".rstrip(), err=True)
 
     return watch
