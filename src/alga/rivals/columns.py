@@ -67,11 +67,12 @@ class Alga(Rival):
 
 
 class FirstType(Alga):
-    """The same without contexts in training: it learns 9+9, and never meets a carry."""
+    """The same without contexts in training: it learns 9+9, and must fail from the second column on."""
 
     name: ClassVar = "first-type"
     title: ClassVar = "first type only"
     source: ClassVar = "Patriota 2024, rejected there"
+    given: ClassVar = f"{Alga.given}; but all after the first have a context, of which it saw none: it must fail"
     published: ClassVar = "does not generalise (section 2.1)"
     second_type_share: ClassVar[float | None] = 0.0
 
