@@ -20,18 +20,22 @@ class Interval(NamedTuple):
     def __format__(self, spec: str) -> str:
         """Write it for people: `325 (275 to 400)`; what never came is `never`."""
         value, low, high = ("never" if math.isinf(x) else format(x, spec) for x in self)
-        return f"{value} ({low} to {high})"
+        return value if math.isnan(self.low) else f"{value} ({low} to {high})"
 
 
 def median(values: Sequence[float | None]) -> Interval:
     """Return the median between two of the values; None, what never came, counts as infinite.
 
     The ends are order statistics: the number of values below the median is binomial. With fewer than six values no
-    such interval reaches 95 %, and the ends are the least and the largest.
+    such interval reaches 95 %, and the ends are the least and the largest; one alone has none.
 
     >>> median([3, 1, 2, 5, 4, None, 9, 8, 7, 6])
     Interval(value=5.5, low=2, high=9)
+    >>> f"{median([2000]):,.0f}"
+    '2,000'
     """
+    if len(values) == 1:
+        return Interval(math.inf if values[0] is None else values[0], math.nan, math.nan)
     ordered = sorted(math.inf if value is None else value for value in values)
     n, tail, rank = len(ordered), 0.0, 0
     while rank < n // 2 and (tail := tail + math.comb(n, rank) / 2**n) <= 0.025:
