@@ -39,7 +39,7 @@ class Setting:
 def small() -> Setting:
     """The setting of `make compare`, for two cores."""
     lengths = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50, 100)
-    return Setting(scale=Scale(tokens=12_000_000), lengths=lengths, count=100, seeds=3)
+    return Setting(scale=Scale(tokens=8_000_000), lengths=lengths, count=100, seeds=3)
 
 
 def quick() -> Setting:

@@ -125,7 +125,8 @@ class Language(Rival):
 
     def train(self, watch: Watch = unwatched) -> Learned:
         scale = self.scale
-        optimizer = torch.optim.AdamW(self.network.parameters(), lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01)
+        weights = self.network.parameters()
+        optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01, fused=True)
         examples = tokens = steps = 0
         self.network.train()
         while tokens < scale.tokens:
