@@ -21,7 +21,7 @@ class Scale:
 
     digits: int = 5
     width: int = 64
-    heads: int = 2
+    heads: int = 4
     layers: int = 2
     hidden: int = 256
     tokens: int = 6_000_000

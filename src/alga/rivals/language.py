@@ -31,6 +31,7 @@ LONGEST: Final = 4096  # positions that a network can count
 TOGETHER: Final = 64  # problems generated side by side
 FINAL_RATE: Final = 0.1  # of the highest rate, at the end
 WARMUP: Final = 0.05  # of all steps
+BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast`
 
 Tokens = list[str]
 
@@ -126,7 +127,7 @@ class Language(Rival):
     def train(self, watch: Watch = unwatched) -> Learned:
         scale = self.scale
         weights = self.network.parameters()
-        optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01, fused=True)
+        optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=BETAS, weight_decay=0.01, fused=True)
         examples = tokens = steps = 0
         self.network.train()
         while tokens < scale.tokens:

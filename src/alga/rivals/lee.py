@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from alga.rivals.language import Language, Tokens
 from alga.rivals.plain import added, digits_only
+from alga.rivals.scratchpad import BEGIN, FINISH, PLACES
 from alga.tasks.numbers import DIGITS
 
 SET_DIGIT, SET_CARRY = "A->", "C->"
-BEGIN, FINISH = "<scratch>", "</scratch>"
 
 
 class Reversed(Language):
@@ -39,6 +39,7 @@ class Simplified(Reversed):
     title: ClassVar = "simplified scratchpad"
     given: ClassVar = "digit and carry of each column"
     vocabulary: ClassVar = (*DIGITS, "+", "=", SET_DIGIT, SET_CARRY, ",", "\n", FINISH)
+    rows: ClassVar = PLACES
 
     def reply(self, first: str, second: str) -> Tokens:
         """Return the lines and the sum.

@@ -10,6 +10,7 @@ from alga.tasks.numbers import DIGITS
 
 CARRY = "C:"
 BEGIN, FINISH = "<scratch>", "</scratch>"
+PLACES = 512  # learned: with sinusoids no scratchpad was learned within the compute
 
 
 class Scratchpad(Language):
@@ -20,6 +21,7 @@ class Scratchpad(Language):
     source: ClassVar = "Nye et al. 2021"
     given: ClassVar = "the working, digit by digit"
     vocabulary: ClassVar = (*DIGITS, "+", "=", ",", CARRY, "\n", BEGIN, FINISH)
+    rows: ClassVar = PLACES
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first, "+", *second, "="]
