@@ -22,7 +22,7 @@ PANELS: Final = (
     ("accuracy", "prompts right (%)", "linear"),
     ("edit_distance", "edit distance", "linear"),
 )
-CROWDED: Final = 6  # more series than these need a legend outside and markers of their own
+CROWDED: Final = 3  # more series than these need a legend outside and markers of their own
 MARKERS: Final = "osD^v<>PXh*"
 COLOURS: Final = 10  # of matplotlib's cycle; the next is black
 
@@ -141,8 +141,9 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
         several, crowded = len(panel.series) > 1, len(panel.series) > CROWDED
         for i, series in enumerate(panel.series):
             points = [(x, interval) for x, interval in series.points if math.isfinite(interval[0])]
+            colour = f"C{i}" if i < COLOURS else "black"
             if not points:
-                axes.plot([], [], label=f"{series.label} (never)")
+                axes.plot([], [], color=colour, label=f"{series.label} (never)")
                 continue
             top = max(y for _, interval in points for y in interval if math.isfinite(y))
             shift = (i - (len(panel.series) - 1) / 2) * 0.12 if panel.names else 0.0
@@ -151,7 +152,6 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             above = [min(high, top) - value for _, (value, _, high) in points]
             style = MARKERS[i % len(MARKERS)] if crowded else "o"
             style += "-" if series.joined and not panel.names else ""
-            colour = f"C{i}" if i < COLOURS else "black"
             bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
             axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=series.label, **bars)
         axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
@@ -173,7 +173,8 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
         if several and not crowded:
             axes.legend(fontsize=8)
     if crowded:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
+        named = figure.axes[0].get_legend_handles_labels()
+        figure.legend(*named, loc="outside right center", fontsize=8, frameon=False)
     figure.suptitle(title, fontsize=11)
     return figure
 
