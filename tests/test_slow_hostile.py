@@ -23,7 +23,8 @@ from alga.errors import AlgaError
 from alga.training import Training
 from tests.test_faults import begin
 from tests.test_foreign import as_archive, as_torch
-from tests.test_hostile import DEEP, NARROW, PARITY, altered, deflated, file_of, only_refused, packed, r_list
+from tests.test_hostile import DEEP, PARITY, altered, file_of, only_refused
+from tests.test_hostile_weights import NARROW, deflated, packed, r_list
 
 pytestmark = pytest.mark.slow
 
