@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from alga import proof, runs, seal, verify
+from alga.assumptions import at_least
 from alga.certificate import Bound, Certificate
 from alga.errors import AlgaError
 from alga.proof import lemmas
@@ -210,6 +211,20 @@ def test_every_shipped_network_is_proven_in_float64_and_all_but_three_in_float32
     assert {name for name, certificate in found.items() if certificate.strength != "proven"} == {
         "arithmetic", "division-by-a-digit-base-16", "times-a-digit-base-16",
     }  # fmt: skip
+
+
+def test_the_table_of_the_docs_and_the_cards_say_what_the_certificates_say() -> None:
+    table = (SHIPPED.parents[2] / "docs" / "proof.md").read_text().replace("**", "")
+    for folder in SHIPPED.iterdir():
+        certificate = Certificate.from_json((folder / "certificate.json").read_text())
+        assert certificate.proof is not None
+        row, said = [f"`{folder.name}`", f"{certificate.prompts:,}"], []
+        for bound in certificate.proof.bounds:
+            shown = "no bound" if bound.margin is None else at_least(bound.margin, 2)
+            row.append(shown if bound.proven else f"not proven ({shown})")
+            said.append(f"{bound.arithmetic} {at_least(bound.margin or 0) if bound.proven else 'not proven'}")
+        assert f"| {' | '.join(row)} |" in table
+        assert ", ".join(said) in (folder / "README.md").read_text()
 
 
 def test_a_proof_that_is_none_is_no_certificate() -> None:

@@ -5,6 +5,7 @@ docs/proof.md derives all bounds from these; a certificate names their version.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 VERSION: Final = "ieee-1"  # of the assumptions below: a certificate names it
@@ -31,3 +32,12 @@ COVERED: Final = (
     "scores scaled before or after the product; a plain or online softmax, so fused attention in full precision",
     "ONNX Runtime's CPU kernels, as far as they keep the assumptions (checked by sampling)",
 )
+
+
+def at_least(margin: float, places: int = 4) -> str:
+    """Write a margin rounded down, so that what is written is proven too.
+
+    >>> at_least(11.85789)
+    '11.8578'
+    """
+    return f"{math.floor(margin * 10**places) / 10**places:.{places}f}"

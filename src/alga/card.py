@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from alga.assumptions import at_least
 from alga.certificate import Certificate
 from alga.tasks import Task
 
@@ -46,7 +47,7 @@ def _proof(certificate: Certificate) -> list[str]:
     if certificate.proof is None:
         return []
     bounds = [
-        f"{bound.arithmetic} {bound.margin:.4f}" if bound.margin is not None and bound.proven
+        f"{bound.arithmetic} {at_least(bound.margin)}" if bound.margin is not None and bound.proven
         else f"{bound.arithmetic} not proven"
         for bound in certificate.proof.bounds
     ]  # fmt: skip

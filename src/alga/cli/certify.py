@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from alga import files
-from alga.assumptions import ASSUMPTIONS, COVERED
+from alga.assumptions import ASSUMPTIONS, COVERED, at_least
 from alga.cli.screen import AsJson, Out, OwnTask, Watch, as_json, check_out, deliver, known_task, progress
 from alga.errors import AlgaError
 
@@ -98,8 +98,10 @@ def _proof(certificate: Certificate) -> list[str]:
         return []
     lines = ["least margin, whatever the order of summation:"]
     for bound in certificate.proof.bounds:
-        found = f"proven: at least {bound.margin:.4f}, at {bound.prompt}" if bound.proven else "not proven"
-        if not bound.proven and bound.margin is not None:
+        found = "not proven"
+        if bound.margin is not None and bound.proven:
+            found = f"proven: at least {at_least(bound.margin)}, at {bound.prompt}"
+        elif bound.margin is not None:
             found += f": the bound of rounding exceeds the margin by {-bound.margin:.4g} at {bound.prompt}"
         lines.append(f"  {bound.arithmetic:<8} {found}")
     lines.append(f"*proven* rests on these assumptions ({certificate.proof.assumptions}, docs/proof.md):")

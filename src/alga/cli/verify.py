@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from alga.assumptions import ASSUMPTIONS, VERSION
+from alga.assumptions import ASSUMPTIONS, VERSION, at_least
 from alga.cli.screen import AsJson, Out, OwnTask, as_json, check_out, deliver, known_task, progress
 
 
@@ -44,7 +44,7 @@ def verify(
         f"least margin without any rounding: {found.real:.6f}",
     ]
     for name, margin in found.proven.items():
-        sure = f"proven: at least {margin:.4f}" if margin > 0 else f"not proven (the bound gives {margin:.4g})"
+        sure = f"proven: at least {at_least(margin)}" if margin > 0 else f"not proven (the bound gives {margin:.4g})"
         lines.append(f"least margin in {name}, whatever the order of summation: {sure}")
     if found.agrees:
         names = ["real", *(name for name, margin in found.proven.items() if margin > 0)]
