@@ -151,7 +151,7 @@ class Bench:
 
     def finish_training(self, run: Path) -> None:
         """Continue a training to its end; demand what an undisturbed one leaves, to the bit."""
-        if not (run / "certificate.json").exists() or (run / CHECKPOINT).exists():
+        if not ended(run):
             command = self.run(*self.go_on(run))
             assert command.wait() == 0, command.err
         whole(run)
@@ -166,6 +166,11 @@ class Bench:
 
 
 EXPORTS: dict[str, tuple[object, ...]] = {"table.json": (), "parity.onnx": ("--model", "parity")}
+
+
+def ended(run: Path) -> bool:
+    """Tell whether a training has come to its end and been written whole: there is nothing to resume."""
+    return (run / "certificate.json").exists() and not (run / CHECKPOINT).exists()
 
 
 def whole(run: Path) -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.faults.bench import EXPORTS, TRAIN, Bench, Fault, clean, results, whole
+from tests.faults.bench import EXPORTS, TRAIN, Bench, Fault, clean, ended, results, whole
 from tests.faults.commands import Command, alive, children, moment
 
 COLD = 0.1  # the share of kills that strike the command as people type it, start-up and all
@@ -22,7 +22,7 @@ def training(bench: Bench, rng: Random) -> int:
     seconds = bench.seconds("train", *TRAIN, "--out", bench.folder / "work" / "run")
     run, kills = bench.fresh() / "run", 0
     for _ in range(rng.randint(1, 3)):
-        if not _struck(bench, rng, bench.go_on(run), seconds, run):
+        if ended(run) or not _struck(bench, rng, bench.go_on(run), seconds, run):
             break
         kills += 1
         whole(run)
