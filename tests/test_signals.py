@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,26 @@ def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.
     monkeypatch.setattr("alga.arithmetic.Arithmetic", work)
     result = alga("add", "1", "2")
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+
+
+def test_work_that_must_not_be_torn_is_finished_first() -> None:
+    done = []
+
+    def work() -> None:
+        with stopping.by_exception(), stopping.afterwards():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("all of it")
+
+    with pytest.raises(stopping.Stopped):
+        work()
+    assert done == ["all of it"]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(_nothing_special).result() == "done"
+
+
+def _nothing_special() -> str:
+    with stopping.afterwards():
+        return "done"
 
 
 def test_signals_that_are_ignored_stay_ignored() -> None:

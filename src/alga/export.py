@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from alga import stopping
 from alga.calculator import Calculator
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
@@ -111,7 +112,7 @@ def _traced(calculator: Calculator) -> Any:
     level = chatty.level
     chatty.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings(), torch.no_grad(), stopping.afterwards():
             warnings.simplefilter("ignore")  # about the exporter's own inner workings
             program = torch.onnx.export(
                 Step().eval(),

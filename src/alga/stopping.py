@@ -93,6 +93,19 @@ def between_steps() -> Iterator[list[int]]:
 
 
 @contextmanager
+def afterwards() -> Iterator[None]:
+    """Hear signals only when this is over: C++ code that calls Python may abort the process where Python raises."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # which is never interrupted
+        return
+    caught: list[int] = []
+    with _listening(lambda number, _: caught.append(number)):
+        yield
+    if caught:
+        signal.raise_signal(caught[0])
+
+
+@contextmanager
 def _listening(handle: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
     before = _listen(handle)
     try:
