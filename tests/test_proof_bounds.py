@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,12 +142,12 @@ def head_case() -> float:
     return float((np.abs(found - mid) / off[0]).max())
 
 
-def scaled(function: Callable[..., object]) -> Callable[..., object]:
+def scaled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose bounds are a thousand times too small."""
 
     def smaller(*arguments: object) -> object:
         found = function(*arguments)
-        return tuple(part * 1e-3 for part in found) if isinstance(found, tuple) else found * 1e-3  # type: ignore[operator]
+        return tuple(part * 1e-3 for part in found) if isinstance(found, tuple) else found * 1e-3
 
     return smaller
 
