@@ -188,7 +188,7 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     runs = [{"lengths": {"2": [4, 4], "3": [1, 4], "4": [1, 4]}}]
     weak = [{"lengths": {"2": [1, 4], "3": [0, 4], "4": None}}]
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
-    assert page._order(records, 2) == ["1. a, b: 25.0 %", "2. c: 0.0 %"]
+    assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
     assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
 
 

@@ -10,6 +10,8 @@ from alga.rivals.scratchpad import BEGIN, FINISH, PLACES
 from alga.tasks.numbers import DIGITS
 
 SET_DIGIT, SET_CARRY = "A->", "C->"
+BEYOND = "trained on up to 7 digits, 0 % on 8 (log in the repository)"
+SAMPLES = "`sample_efficiency.csv` there"
 
 
 class Reversed(Language):
@@ -19,7 +21,7 @@ class Reversed(Language):
     title: ClassVar = "reversed sum"
     source: ClassVar = "Lee et al. 2024"
     given: ClassVar = "nothing but the order"
-    published: ClassVar = "trained on up to 7 digits, 0 % on 8 (log in the repository)"
+    published: ClassVar = f"{BEYOND}; 3 digits: 99.8 % after 5,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
 
     def question(self, first: str, second: str) -> Tokens:
@@ -38,6 +40,7 @@ class Simplified(Reversed):
     name: ClassVar = "simplified"
     title: ClassVar = "simplified scratchpad"
     given: ClassVar = "digit and carry of each column"
+    published: ClassVar = f"{BEYOND}; 3 digits: 99.7 % after 2,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (*DIGITS, "+", "=", SET_DIGIT, SET_CARRY, ",", "\n", FINISH)
     rows: ClassVar = PLACES
 
@@ -59,11 +62,15 @@ class Simplified(Reversed):
 
 
 class Detailed(Simplified):
-    """Each line repeats what is left of both numbers and the sum so far, and spells the column's addition out."""
+    """Each line repeats what is left of both numbers and the sum so far, and spells the column's addition out.
+
+    Commas within the lists of digits and full stops are left out: the same said in fewer tokens.
+    """
 
     name: ClassVar = "detailed"
     title: ClassVar = "detailed scratchpad"
     given: ClassVar = "the working in every detail"
+    published: ClassVar = f"{BEYOND}; 3 digits: 99.8 % after 1,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (
         *DIGITS, "+", "=", SET_DIGIT, SET_CARRY, ",", "\n", BEGIN, FINISH, "[", "]", "A=", "C=", "has", "digits", "END"
     )  # fmt: skip

@@ -43,6 +43,8 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         f"## Order at {digits + 1} to {2 * digits} digits",
         "",
+        "Mean over these lengths and all seeds; in brackets each seed by itself.",
+        "",
         *_order(records, digits),
         "",
         f"## Within the training lengths ({digits} digits)",
@@ -132,10 +134,17 @@ def _order(records: Sequence[Record], digits: int) -> list[str]:
     lengths = [int(n) for n in records[0]["runs"][0]["lengths"] if digits < int(n) <= 2 * digits]
     scores: dict[float, list[str]] = {}
     for record in records:
-        values = [accuracy(record, length) or 0.0 for length in lengths]
-        scores.setdefault(round(100 * mean(values), 1) if values else 0.0, []).append(record["title"])
+        seeds = [_beyond(run, lengths) for run in record["runs"]]
+        named = f"{record['title']} ({', '.join(f'{seed:.1f}' for seed in seeds)})"
+        scores.setdefault(round(mean(seeds), 1), []).append(named)
     ordered = sorted(scores.items(), reverse=True)
-    return [f"{place}. {', '.join(titles)}: {score:.1f} %" for place, (score, titles) in enumerate(ordered, start=1)]
+    return [f"{place}. {score:.1f} %: {', '.join(named)}" for place, (score, named) in enumerate(ordered, start=1)]
+
+
+def _beyond(run: Record, lengths: Sequence[int]) -> float:
+    """Return the percentage of right answers of one seed over some lengths; what was not tried counts as wrong."""
+    tried = [run["lengths"][str(length)] or [0, 1] for length in lengths]
+    return 100 * mean(right / of for right, of in tried) if tried else 0.0
 
 
 def _inside(records: Sequence[Record], digits: int) -> list[str]:

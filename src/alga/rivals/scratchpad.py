@@ -33,7 +33,7 @@ class Scratchpad(Language):
         >>> print("".join(Scratchpad(Scale(), 1e-3, 0).reply("29", "57")).replace("<scratch>", "").strip())
         29+57,C:0
         2+5,6C:1
-        +,86C:0
+        ,86C:0
         086
         </scratch>86
         """
@@ -52,4 +52,5 @@ class Scratchpad(Language):
 
 
 def _line(left: list[str], total: str, carry: int) -> Tokens:
-    return [*left[0], "+", *left[1], ",", *total, CARRY, str(carry)]
+    rest = [*left[0], "+", *left[1]] if any(left) else []
+    return [*rest, ",", *total, CARRY, str(carry)]
