@@ -1,6 +1,6 @@
 """`make screenshots`: the page at desktop and phone width, light and dark, as docs/figures/page-*.png.
 
-It starts a server of its own and drives the system's Chromium: apt-get install chromium, pip install 'alga[dev]'.
+It starts a server of its own and drives the system's Chromium: apt-get install chromium, pip install -e '.[dev]'.
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ def test_without_the_optional_packages_the_error_says_how_to_get_them(
     adder: Calculator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(AlgaError, match=r"ONNX export needs onnxruntime: pip install 'alga\[export\]'"):
+    hint = r"ONNX export needs onnxruntime: in ALGA's checkout, pip install -e '.\[export\]'"
+    with pytest.raises(AlgaError, match=hint):
         export.onnx(adder)
 
 

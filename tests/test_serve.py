@@ -285,7 +285,8 @@ def test_without_its_packages_the_error_says_how_to_get_them(alga: Alga, monkeyp
     monkeypatch.delattr("alga.serve.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused = alga("serve", "--no-open")
-    assert (refused.code, refused.err) == (2, "alga: alga serve needs uvicorn: pip install 'alga[serve]'\n")
+    line = "alga: alga serve needs uvicorn: in ALGA's checkout, pip install -e '.[serve]'\n"
+    assert (refused.code, refused.err) == (2, line)
 
 
 def test_a_port_that_is_taken_and_a_senseless_limit_are_told_in_one_line(alga: Alga) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga import stopping
 from alga.calculator import Calculator
-from alga.errors import AlgaError
+from alga.errors import AlgaError, lacking
 from alga.progress import Watch, unwatched
 from alga.tasks import Task, explore
 from alga.tokens import START, STOP_ID
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from alga.decoding import Decoded
 
 TABLE_FORMAT: Final = "alga-table-1"
-ONNX_EXTRA: Final = "pip install 'alga[export]'"
 
 
 def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
@@ -69,7 +68,7 @@ def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
         import onnxruntime  # noqa: PLC0415
         import onnxscript  # noqa: F401, PLC0415
     except ImportError as missing:
-        raise AlgaError(f"ONNX export needs {missing.name}: {ONNX_EXTRA}") from None
+        raise lacking("ONNX export", missing.name, "export") from None
     tokens = calculator.run.config.tokens
     proto = _traced(calculator)
     described = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from alga.errors import AlgaError
-
-EXTRA: Final = "pip install 'alga[serve]'"
+from alga.errors import lacking
 
 Models = Annotated[
     list[str] | None,
@@ -37,7 +35,7 @@ def serve(
     try:
         from alga.serve import server
     except ImportError as missing:
-        raise AlgaError(f"alga serve needs {missing.name}: {EXTRA}") from None
+        raise lacking("alga serve", missing.name, "serve") from None
     from alga.serve.limits import Limits
     from alga.serve.shelf import Shelf
 

@@ -21,7 +21,7 @@ def verify(
 ) -> None:
     """Derive every margin from the weights again, by ball arithmetic and without torch; exit with 1 if it disagrees.
 
-    Needs python-flint: pip install 'alga[proof]'. It takes a minute or two for the shipped adder.
+    Needs python-flint, the extra `proof`. It takes a minute or two for the shipped adder.
 
     Example: alga verify addition
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import alga
-from alga.errors import AlgaError
+from alga.errors import AlgaError, lacking
 
 Settings = dict[str, Any]  # what JSON can say
 
@@ -54,7 +54,7 @@ def place(cluster: str | None, workers: int | None, count: int) -> Place:
         return Cores(min(count, workers or len(os.sched_getaffinity(0))))
     except ImportError as problem:
         extra = "cluster" if cluster is not None else "lab"
-        raise AlgaError(f"sweeps need {problem.name}: pip install 'alga[{extra}]'") from None
+        raise lacking("a sweep", problem.name, extra) from None
 
 
 class Cores:

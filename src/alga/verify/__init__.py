@@ -20,11 +20,10 @@ from alga import files, seal
 from alga.assumptions import VERSION
 from alga.certificate import LARGEST, Certificate
 from alga.config import Config
-from alga.errors import AlgaError
+from alga.errors import AlgaError, lacking
 from alga.progress import Watch, unwatched
 from alga.tokens import PAD, START, STOP
 
-EXTRA: Final = "pip install 'alga[proof]'"
 CHUNK: Final = 16  # prompts
 
 
@@ -64,7 +63,7 @@ def verify(folder: Path, watch: Watch = unwatched, only: int | None = None) -> V
     `only` looks at the first so many prompts alone: for tests.
     """
     if importlib.util.find_spec("flint") is None:
-        raise AlgaError(f"verification needs python-flint: {EXTRA}")
+        raise lacking("verification", "python-flint", "proof")
     config = configs.load(folder)
     try:
         data = files.read(folder / "model.safetensors", seal.LARGEST)
