@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 
@@ -21,7 +22,7 @@ def page(results: dict[str, Any]) -> str:
     if not results["mounts"]:
         head.append("\n*Full disks and read-only folders were not tried: no mount namespace could be had there.*")
     table = ["", "| fault | during | injected | survived | lost | survived means |", f"|{' --- |' * 6}"]
-    notes = [f"\n{note}" for note in results.get("notes", [])]  # on how a run came about, added by hand
+    notes = [f"\n{fill(note, 120)}" for note in results.get("notes", [])]  # on how a run came about, added by hand
     return "\n".join([*head, *table, *rows, *notes, TAIL])
 
 
@@ -44,9 +45,9 @@ about that, and shows it by doing the damage on purpose. The table is written by
 - **Ctrl-C and SIGTERM end the work in order**: a training finishes its step, saves, and says how it goes on; a sweep
   (and the lab, and the comparison) ends its workers; nothing half-written stays. One line, exit code 130 or 143.
 - **One training per folder.** The second gets one line. The lock is the operating system's, so a kill -9 leaves none.
-- **A run folder is sealed.** `SHA256SUMS` has the hash of every file in it, and is written last; a shipped network with
-  one flipped bit anywhere, in the seal too, is refused. By hand: `sha256sum -c SHA256SUMS`. A seal shows damage, not
-  forgery: who can write the folder can write a new seal.
+- **A run folder is sealed.** `SHA256SUMS` has the hash of every file in it but the drawn curves, and is written last; a
+  shipped network with one flipped bit anywhere, in the seal too, is refused. By hand: `sha256sum -c SHA256SUMS`. A seal
+  shows damage, not forgery: who can write the folder can write a new seal.
 - **A full disk or a read-only folder** costs one line and exit code 2, never what was there before.
 - **Hostile files are refused in one line**, in bounded time and memory: see [SECURITY.md](../SECURITY.md).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -102,12 +103,16 @@ def _section(study: Study, records: Sequence[dict[str, Any]], quick: bool, figur
     lines = [f"## {study.title}", ""]
     if quick:
         lines += ["*From a quick run, which shows that the study works, and no more.*", ""]
-    lines += [f"**Question.** {study.question}", "", f"**Method.** {study.method} {len(records)} runs.", ""]
-    lines += [f"![{study.title}]({figure})", "", f"**Answer.** {findings.answer}", ""]
+    lines += [_wrapped("Question", study.question), "", _wrapped("Method", f"{study.method} {len(records)} runs."), ""]
+    lines += [f"![{study.title}]({figure})", "", _wrapped("Answer", findings.answer), ""]
     for head, *rows in findings.tables:
         lines += [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
         lines += [*(f"| {' | '.join(row)} |" for row in rows), ""]
-    return "\n".join([*lines, f"**What did not work.** {findings.failed}", ""])
+    return "\n".join([*lines, _wrapped("What did not work", findings.failed), ""])
+
+
+def _wrapped(head: str, text: str) -> str:
+    return textwrap.fill(f"**{head}.** {text}", 120, break_long_words=False, break_on_hyphens=False)
 
 
 HEAD: Final = """# The lab
@@ -115,6 +120,6 @@ HEAD: Final = """# The lab
 The paper ends with questions; here each is a measurement: *iterations until certified*, over seeds. This page, its
 figures and every number in it are written by `alga report` from the records in `results/lab`, which `make lab` makes.
 Medians stand with 95 % confidence intervals from order statistics (exact, whatever the distribution), shares with
-Wilson's; *never* means that fewer than half of the runs came there. One thread a run, on a CPU. All certificates are
+Wilson's; *never* means that at most half of the runs came there. One thread a run, on a CPU. All certificates are
 *checked*: every prompt, on the machine that ran it; a certificate over some of the seeds says nothing of other seeds.
 """

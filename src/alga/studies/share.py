@@ -63,12 +63,13 @@ class Share(Study):
                 ]
             )
         best = min(medians, key=lambda value: medians[value].value)
-        near = [value for value in medians if medians[value].low <= medians[best].high]
-        answer = (
-            f"A share of {best:.1f} takes the fewest iterations, {medians[best]:,.0f}; the intervals of "
-            f"{', '.join(f'{value:.1f}' for value in near)} reach that far too, so the choice between them is within "
-            "the noise of the seeds."
-        )
+        near = [value for value in medians if value != best and medians[value].low <= medians[best].value]
+        answer = f"A share of {best:.1f} takes the fewest iterations, {medians[best]:,.0f}."
+        if near:
+            answer += (
+                f" The intervals of {', '.join(f'{value:.1f}' for value in near)} contain that median too, so the "
+                "choice between them is within the noise of the seeds."
+            )
         only_second = [record for record in records if record["share"] == 1.0]
         if only_second:
             missing = median([record["wrong_first_type"] for record in only_second])

@@ -52,7 +52,10 @@ class Size(Study):
         table = [["network", "parameters", "certified", "iterations", "fewest wrong", "best margin there"]]
         smallest = None
         for name, members in gathered(records, "shape").items():
-            right = [record for record in members if record["certified_at"] is not None]
+            right = sorted(
+                (record for record in members if record["certified_at"] is not None),
+                key=lambda record: record["certified_at"],
+            )
             if right and (smallest is None or right[0]["parameters"] < smallest["parameters"]):
                 smallest = right[0]
             table.append(
@@ -71,7 +74,7 @@ class Size(Study):
         count = sum(record["certified_at"] is not None for record in rate)
         answer = (
             f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {count} of {len(rate)} seeds are "
-            f"certified, the first after {smallest['certified_at']:,} iterations (seed {smallest['seed']})."
+            f"certified, the soonest after {smallest['certified_at']:,} iterations (seed {smallest['seed']})."
         )
         least = [members for members in gathered(records, "shape").values() if _certified(members) < len(members)]
         first = max((members[0]["parameters"] for members in least), default=0)

@@ -63,7 +63,7 @@ class Unseen(Study):
         enough = [part for part, members in groups.items() if 2 * _whole(members) >= len(members)]
         first = min(groups)
         most = (
-            f"From {min(enough):.0%} on at least half of the networks are right on every prompt, shown or not"
+            f"{_from(min(enough), max(groups))} at least half of the networks are right on every prompt, shown or not"
             if enough
             else "At no share were half of the networks right on every prompt"
         )
@@ -93,6 +93,10 @@ class Unseen(Study):
             plots.Panel(label, "share of networks right on every prompt", [plots.Series("all right", whole)]),
         ]
         return plots.study(panels, "Prompts never shown: medians and shares, 95 % intervals")
+
+
+def _from(part: float, most: float) -> str:
+    return f"At {part:.0%}, the most that was tried," if part == most else f"From {part:.0%} on"
 
 
 def _right(records: Sequence[Record]) -> Interval:
