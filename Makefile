@@ -15,7 +15,7 @@ help:
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
 	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
-	@echo "make lab             the paper's open questions, 490 runs (three to four hours; can be stopped), and docs/lab.md"
+	@echo "make lab             the paper's open questions, 475 runs (three to four hours; can be stopped), and docs/lab.md"
 	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
 	@echo "make report          docs/lab.md and its figures again from results/lab"
 	@echo "make compare         published methods side by side, and docs/compare.md (an hour or so; can be stopped)"
