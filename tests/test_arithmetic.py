@@ -8,12 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alga import runs, tasks
 from alga.arithmetic import Arithmetic
-from alga.calculator import load
+from alga.calculator import Calculator, load
 from alga.errors import AlgaError
 from alga.tasks.numbers import ALPHABET, text_of
 from tests.conftest import Alga
@@ -84,6 +85,57 @@ def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
     assert set(named) == {"times-a-digit", "addition"}
     assert named["addition"]["sha256"] == load("addition").run.sha256
     assert named["addition"]["strength"] == "proven"
+
+
+def test_a_network_without_a_certificate_lends_its_name_to_no_other() -> None:
+    """The product rests on two networks; the first is not certified, and must not be named with the other's hash."""
+    spoiled = load("times-a-digit")
+    with torch.no_grad():
+        spoiled.run.model.token_embedding.weight[5, 0] += 1e-3
+    result = Arithmetic(models=[spoiled], engine="sequential").solve("mul", "37", "48")
+    assert not result.certified
+    assert list(result.networks) == ["times-a-digit", "addition"]
+    assert [entry["model"] for entry in result.as_dict()["certificates"]] == ["addition"]
+    assert "certificates of: addition (proven)" in str(result)
+
+
+def test_a_trace_shows_the_step_that_failed() -> None:
+    mute = load()
+    with torch.no_grad():
+        mute.run.model.head.weight[1] *= -4  # the row of the stop token
+    result = Arithmetic(models=[mute], keep_steps=True).solve("add", "12", "34")
+    assert result.answer is None
+    assert len(result.trace[0].steps) == 1
+    assert "INPUT: 24" in str(result)
+    assert str(result).endswith(result.failure)
+
+
+@pytest.mark.parametrize(("verb", "a", "b"), [("mul", "1234", "567"), ("divmod", "123456", "789"), ("sub", "99", "11")])
+def test_every_step_on_the_way_can_be_stopped(verb: str, a: str, b: str) -> None:
+    """Whoever watches is told at each step of each problem, so a request that nobody waits for ends at once."""
+    told = 0
+
+    class EnoughError(Exception):
+        pass
+
+    def watch(done: int, total: int) -> None:
+        nonlocal told
+        told += 1
+        raise EnoughError
+
+    arithmetic = Arithmetic(engine="sequential")
+    problems = []
+    solve = Calculator.solve_many
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Calculator, "solve_many", lambda self, p, **k: problems.append(p) or solve(self, p, **k))
+        with pytest.raises(EnoughError):
+            arithmetic.solve(verb, a, b, watch=watch)
+    assert (told, len(problems)) == (1, 1)
+
+
+def test_three_at_a_time_are_three() -> None:
+    with pytest.raises(AlgaError, match="addition-of-three takes 3 numbers, got 4"):
+        load("addition-of-three").solve("1", "2", "3", "4")
 
 
 def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
@@ -215,6 +267,7 @@ def test_tasks_are_listed(alga: Alga) -> None:
     assert all(name in listed for name in runs.shipped())
     assert "addition-base-7" in listed
     rows = json.loads(alga("tasks", "--json").out)["tasks"]
+    assert "one step ahead: g61 = 8" in [row["example"] for row in rows]
     assert {row["name"] for row in rows} == set(runs.shipped())
     assert alga("tasks", "--names").out.split() == list(runs.shipped())
 

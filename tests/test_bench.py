@@ -13,7 +13,8 @@ import pytest
 from alga import bench
 from alga.bench import Bench, Cell
 from alga.bench.ways import Way
-from alga.calculator import Calculator
+from alga.calculator import Calculator, load
+from alga.errors import AlgaError
 from tests.conftest import Alga
 
 
@@ -39,6 +40,15 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
     assert content["ratios"]["sequential over plain at 1,000"] > 0
     assert "engine table, file to file" in result.out
     assert figure.read_text().count("<use") > 20  # marks of the points
+
+
+def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path) -> None:
+    load().save_pretrained(tmp_path / "mine")
+    with bench.ways.ways(load(tmp_path / "mine")) as ways:
+        assert "sequential" in {way.name for way in ways}
+        assert "lookahead" not in {way.name for way in ways}
+    with pytest.raises(AlgaError, match="adds two numbers in base ten; the model addition-base-16 does not"):
+        bench.run(load("addition-base-16"))
 
 
 def _odd_way(patch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,13 @@ def test_show_draws_numbers_of_the_length_asked_for(alga: Callable[..., Result])
     assert (len(shown[1]), len(shown[2])) == (52, 52)
 
 
+@pytest.mark.parametrize(("model", "names"), [("parity", ["x"]), ("addition-of-three", ["x", "y", "z"])])
+def test_show_names_as_many_numbers_as_there_are(alga: Callable[..., Result], model: str, names: list[str]) -> None:
+    shown = alga("evaluate", model, "--digits", "5", "--show")
+    assert shown.code == 0
+    assert [line.partition("=")[0] for line in shown.out.splitlines()[1:-2]] == names
+
+
 def test_evaluate_prints_a_table_and_json(alga: Callable[..., Result]) -> None:
     assert alga("evaluate", "--count", "20", "--max-digits", "9").out.splitlines()[-1].split() == [
         "all", "20", "20", "100.00%", "0.00",
@@ -146,6 +153,8 @@ def test_evaluate_ends_with_1_and_the_step_where_an_answer_is_wrong(
         (["--numbers", "1", "x"], "got 'x' at position 1"),
         (["--numbers", "1", "2", "--count", "3"], "--numbers goes with neither"),
         (["--engine", "abacus"], "unknown engine"),
+        (["parity", "--numbers", "1", "0"], "parity takes 1 numbers, got 2"),
+        (["addition-of-three", "--numbers", "1", "0"], "addition-of-three takes 3 numbers, got 2"),
     ],
 )
 def test_a_bad_evaluation_is_refused_in_one_line(

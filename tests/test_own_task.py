@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from alga import recipes, tasks, trials
 from tests.conftest import Alga
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own-task.md").read_text()
@@ -45,6 +46,16 @@ def test_the_own_task_of_the_documentation_works_as_written(
     assert "the task collatz has changed since this network was trained" in changed.err
 
 
+def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> None:
+    first = tasks.find("mine.py:Collatz")
+    mine.write_text(mine.read_text() + "\n# changed\n")
+    second = tasks.find("mine.py:Collatz")
+    assert first.source != second.source
+    assert tasks.known("collatz") is second
+    assert trials.settings(recipes.find("fast", "mine.py:Collatz"), 0)["source"] == second.source
+    assert "source" not in trials.settings(recipes.find("fast"), 0)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -55,6 +66,7 @@ def test_the_own_task_of_the_documentation_works_as_written(
         ('"collatz"', '"parity"', "is called 'parity', as one that is here already"),
         ("def output", "def view(self, context):\n        return ''\n\n    def output", "is ambiguous"),
         ("from alga import", "from alga import import", "is no task yet (SyntaxError"),
+        ("DIGITS, 1", 'DIGITS + "".join(map(chr, range(500, 800))), 1', "has 310 symbols; 250 are the most"),
     ],
 )
 def test_a_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old: str, new: str, message: str) -> None:

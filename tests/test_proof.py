@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from alga import proof, runs, seal, verify
+from alga import files, proof, runs, seal, verify
 from alga.assumptions import at_least
 from alga.certificate import Bound, Certificate
 from alga.errors import AlgaError
@@ -23,6 +23,7 @@ from alga.runs import SHIPPED, Run
 from alga.tokens import START
 from tests.conftest import Result
 from tests.sloppy import Array, Sloppy
+from tests.test_runs import rewrite
 
 DTYPES: dict[Arithmetic, type] = {FLOAT32: np.float32, FLOAT64: np.float64}
 
@@ -187,6 +188,7 @@ def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
         (lambda c: replace(c, sha256="0" * 64), "it is for the weights 000000000000…"),
         (lambda c: replace(c, prompts=7), "it is for 7 prompts of parity, not 6"),
         (lambda c: replace(c, certified=False, strength="checked"), "it certifies nothing"),
+        (lambda c: replace(c, least_margin=7.2), "it states a measured margin of 7.2; the real one is 7.114"),
         (lambda c: replace(c, proof=replace(c.proof, assumptions="none")), "it rests on the assumptions none"),
         (lambda c: replace(c, proof=replace(c.proof, bounds=(*c.proof.bounds[:2], Bound("float32", 7.2, "1C0")))),
          "it states a margin of 7.2 in float32; the real one is 7.114"),
@@ -269,6 +271,32 @@ def test_verify_says_what_is_proven_and_refuses_what_is_not(alga: Callable[..., 
     (parity / "certificate.json").unlink()
     missing = alga("verify", parity)
     assert (missing.code, missing.err) == (2, f"alga: {parity} has no certificate.json: nothing to verify\n")
+
+
+def test_certify_tells_what_is_wrong_even_where_it_was_to_keep_it(alga: Callable[..., Result], parity: Path) -> None:
+    before = (parity / "certificate.json").read_bytes()
+    rewrite(parity / "model.safetensors", lambda weights: weights["head.weight"].mul_(-1))
+    said = alga("certify", parity, "--save")
+    assert said.code == 1
+    assert "expected" in said.out
+    assert said.err == "alga: not kept: a certificate is for networks that are right on every prompt\n"
+    assert (parity / "certificate.json").read_bytes() == before
+
+
+def test_a_certificate_is_not_kept_beside_another_writer(parity: Path) -> None:
+    run = runs.load(parity, read_certificate=False).judged()
+    with files.Hold(parity), pytest.raises(AlgaError, match="another process is writing"):
+        runs.keep(parity, run)
+
+
+@pytest.mark.parametrize(
+    "name", ["token_embedding.weight", "layers.0.feed_forward.2.weight", "layers.0.feed_forward.0.bias"]
+)
+def test_weights_of_another_size_are_refused_in_one_line(parity: Path, name: str) -> None:
+    proven(parity)
+    rewrite(parity / "model.safetensors", lambda weights: weights.update({name: weights[name][:-1].clone()}))
+    with pytest.raises(AlgaError, match="the weights do not fit their configuration"):
+        verify.verify(parity)
 
 
 def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(

@@ -165,10 +165,13 @@ def test_a_new_method_is_one_file(tmp_path: Path, alga: Callable[..., Result]) -
         (["{}/none.py:Mine"], "none.py: no such file"),
         (["{}/mine.py:Nothing"], "has no class Nothing that is a Rival"),
         (["--report", "--out", "{}"], "holds no comparison"),
+        (["--report", "--results", "{}/other.json"], "other.json holds no comparison (KeyError: 'records')"),
+        (["--results", "{}/nowhere/compare.json", "--out", "{}/out"], "nowhere is not a folder"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, alga: Callable[..., Result], arguments: list[str], message: str) -> None:
     (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "other.json").write_text("{}")
     result = alga("compare", *(argument.format(tmp_path) for argument in arguments))
     assert result.code == 2
     assert message in result.err
@@ -190,6 +193,31 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
     assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
+
+
+def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
+    found = page._pooled([None, None, [30, 100]])
+    assert found is not None
+    assert found.value == pytest.approx(0.1)
+    assert page._pooled([None, None]) is None
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_learned_places_are_enough_for_the_longest_training(name: str) -> None:
+    rival = made(name, digits=20)
+    text = [*rival.question("9" * 20, "9" * 20), *rival.reply("9" * 20, "9" * 20), END]
+    assert rival.rows == 0 or max(rival.places(text)) + rival.offsets < rival.rows
+
+
+def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
+    def settings() -> Any:
+        return comparison._settings(f"{tmp_path}/mine.py:Zero", TINY, 1e-3, 0, comparison.quick())
+
+    (tmp_path / "mine.py").write_text(OWN)
+    before = settings()
+    assert before == settings()
+    (tmp_path / "mine.py").write_text(OWN.replace('"0"', '"1"'))
+    assert before != settings()
 
 
 def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:

@@ -23,7 +23,7 @@ from alga.calculator import Calculator, load
 from alga.errors import AlgaError
 from alga.runs import SHIPPED
 from alga.serve import content, damage, single
-from alga.serve.limits import Limits
+from alga.serve.limits import Limits, RefusedError, check_digits
 from alga.serve.shelf import Shelf
 from tests.conftest import Alga
 from tests.serving import serving
@@ -129,6 +129,16 @@ def test_damage_is_done_to_a_copy(client: httpx.Client) -> None:
     healthy = client.post("/v1/damage", json={"amount": 0.0, **PAPER}).json()
     assert healthy["certificate"]["certified"]
     assert healthy["problem"]["answer"] == "74550"
+    ahead = client.post("/v1/damage", json={"amount": 0.0, "model": "addition-lookahead", **PAPER}).json()
+    assert (ahead["certificate"]["certified"], ahead["problem"]) == (True, None)
+    other = client.post("/v1/damage", json={"amount": 0.0, "model": "addition-base-16"}).json()
+    assert other["certificate"]["base"] == 16
+
+
+def test_a_sign_is_no_digit() -> None:
+    check_digits(["-" + "1" * 10, "1" * 10], 10)
+    with pytest.raises(RefusedError, match="up to 10 digits here, got 11"):
+        check_digits(["1" * 11], 10)
 
 
 JSON = {"content-type": "application/json"}
@@ -153,6 +163,7 @@ REFUSALS = [
     ("get", "/v1/step", {"params": {"prompt": "abc"}}, 422, "not in the vocabulary"),
     ("post", "/v1/damage", {"json": {"amount": 1, "tensor": "heart"}}, 422, "no tensor 'heart'"),
     ("post", "/v1/damage", {"json": {"amount": 1, "index": 10**6}}, 422, "numbers 0 to"),
+    ("post", "/v1/damage", {"json": {"amount": 1, "model": "subtraction", "operands": ["5"]}}, 422, "takes 2 numbers"),
     ("get", "/v1/domain", {"params": {"model": "abacus"}}, 404, "no model"),
     ("get", "/v1/add", {}, 405, "not allowed"),
     ("get", "/../../etc/passwd", {}, 404, "not found"),
@@ -202,6 +213,9 @@ def test_a_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
             response = client.post(path, json=body)
             assert response.json()["model"] == "mine"
             assert str(tmp_path) not in response.text
+        ahead = client.post("/v1/add", json={**PAPER, "model": "mine", "engine": "lookahead"})
+        assert ahead.status_code == 422
+        assert "the model mine cannot look ahead" in ahead.json()["error"]
     with pytest.raises(AlgaError, match="neither a run folder nor shipped"):
         Shelf([str(tmp_path / "nothing")])
 

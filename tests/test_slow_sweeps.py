@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -104,9 +104,17 @@ def test_ctrl_c_ends_a_sweep_quietly(plan: Path, tmp_path: Path) -> None:
     assert 0 < len(out.read_text().splitlines()) < 8
 
 
+class Dask(NamedTuple):
+    """A real scheduler, its address, and what starts a worker of it."""
+
+    address: str
+    add_worker: Callable[[], subprocess.Popen[str]]
+    scheduler: subprocess.Popen[str]
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, Callable[[], subprocess.Popen[str]]]]:
-    """Start a real scheduler; return its address and a function that starts a worker of it."""
+def cluster(tmp_path: Path) -> Iterator[Dask]:
+    """Start a scheduler; end it and its workers afterwards."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -120,21 +128,18 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, Callable[[], subprocess.Popen
         started.append(process)
         return process
 
-    run("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+    scheduler = run("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
     local = str(tmp_path / "dask")
     worker = ("worker", address, "--nthreads", 1, "--no-nanny", "--no-dashboard", "--local-directory", local)
-    yield address, lambda: run(*worker)
+    yield Dask(address, lambda: run(*worker), scheduler)
     for process in started:
         process.kill()
         process.wait()
     log.close()
 
 
-def test_a_cluster_that_loses_a_worker_loses_no_run(
-    plan: Path, tmp_path: Path, cluster: tuple[str, Callable[[], subprocess.Popen[str]]]
-) -> None:
-    address, add_worker = cluster
-    workers = [add_worker(), add_worker()]
+def test_a_cluster_that_loses_a_worker_loses_no_run(plan: Path, tmp_path: Path, cluster: Dask) -> None:
+    workers = [cluster.add_worker(), cluster.add_worker()]
     said: list[str] = []
     done: list[int] = []
 
@@ -145,7 +150,9 @@ def test_a_cluster_that_loses_a_worker_loses_no_run(
         done.append(count)
 
     runs = trials.read(plan)
-    rows = sweeps.run(trials.MEASURE, runs, tmp_path / "far.jsonl", cluster=address, watch=watch, say=said.append)
+    rows = sweeps.run(
+        trials.MEASURE, runs, tmp_path / "far.jsonl", cluster=cluster.address, watch=watch, say=said.append
+    )
     assert all(row.error is None for row in rows)
     assert max(row.attempts for row in rows) > 1
     assert [line for line in said if line.startswith("a worker was lost")]
@@ -153,10 +160,28 @@ def test_a_cluster_that_loses_a_worker_loses_no_run(
     assert results(tmp_path / "far.jsonl") == results(tmp_path / "near.jsonl")
 
 
+def test_a_lost_scheduler_is_one_line_and_the_sweep_goes_on_elsewhere(
+    plan: Path, tmp_path: Path, cluster: Dask
+) -> None:
+    cluster.add_worker()
+    out = tmp_path / "out.jsonl"
+    far = start("alga", "sweep", plan, "--out", out, "--cluster", cluster.address)
+    while not out.exists() or not out.read_text():
+        time.sleep(0.1)
+    cluster.scheduler.kill()
+    _, err = far.communicate(timeout=120)
+    assert far.returncode == 2, err
+    assert "alga: the cluster's scheduler was lost" in err
+    assert "Traceback" not in err
+    done = len(out.read_text().splitlines())
+    assert 0 < done < 8
+    near = start("alga", "sweep", plan, "--out", out)
+    near.communicate()
+    assert len(results(out)) == 8
+
+
 def test_a_run_that_kills_every_worker_is_given_up(
-    tmp_path: Path,
-    cluster: tuple[str, Callable[[], subprocess.Popen[str]]],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, cluster: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask's own limit ends it; the sweep neither hangs nor loses the other runs."""
     (tmp_path / "deadly.py").write_text(
@@ -164,27 +189,23 @@ def test_a_run_that_kills_every_worker_is_given_up(
         "    if settings['x'] == 0:\n        os.kill(os.getpid(), signal.SIGKILL)\n    return {}\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    address, add_worker = cluster
-    workers = [add_worker()]
+    workers = [cluster.add_worker()]
 
     def watch(count: int, total: int) -> None:
         if workers[-1].poll() is not None:
-            workers.append(add_worker())
+            workers.append(cluster.add_worker())
 
     plan = [{"x": x} for x in range(4)]
-    rows = sweeps.run("deadly:run", plan, tmp_path / "out.jsonl", cluster=address, watch=watch)
+    rows = sweeps.run("deadly:run", plan, tmp_path / "out.jsonl", cluster=cluster.address, watch=watch)
     assert rows[0].error is not None
     assert "its worker was lost" in rows[0].error
     assert [row.result for row in rows[1:]] == [{}, {}, {}]
 
 
-def test_the_comparison_on_a_cluster_is_the_comparison_here(
-    tmp_path: Path, cluster: tuple[str, Callable[[], subprocess.Popen[str]]], alga: Alga
-) -> None:
-    address, add_worker = cluster
-    add_worker()
+def test_the_comparison_on_a_cluster_is_the_comparison_here(tmp_path: Path, cluster: Dask, alga: Alga) -> None:
+    cluster.add_worker()
     compare = ("compare", "reversed", "--setting", "quick")
-    far = alga(*compare, "--out", tmp_path / "far", "--cluster", address)
+    far = alga(*compare, "--out", tmp_path / "far", "--cluster", cluster.address)
     near = alga(*compare, "--out", tmp_path / "near")
     assert (far.code, near.code) == (0, 0), far.err + near.err
     there, here = (json.loads((tmp_path / name / "compare.json").read_text()) for name in ("far", "near"))

@@ -104,6 +104,18 @@ class Calculator:
         """Solve one problem of the network's task; a failed step is told in the answer, not raised."""
         return self.solve_many([operands], engine=engine)[0]
 
+    def check(self, problem: Sequence[str]) -> None:
+        """Refuse what is no problem of the task before any of it is done: too few operands, too many, no numbers."""
+        arity = self.task.arity
+        for operand in problem:
+            if not isinstance(operand, str):
+                number(operand)  # says what is wrong
+        if len(problem) < arity or (len(problem) > arity and not self.task.folds):
+            more = " or more" if self.task.folds else ""
+            raise AlgaError(f"{self.task.name} takes {arity}{more} numbers, got {len(problem)}")
+        for operand in problem[arity:]:
+            self.task.columns(*[operand] * arity)
+
     def faces(self) -> dict[str, Calculator]:
         """Return what the network does, by verb: one thing, or several where it was trained for several."""
         if isinstance(self.trained, Several):
@@ -150,14 +162,7 @@ class Calculator:
         """Solve problems, those with more operands than the task takes at once two at a time."""
         arity = self.task.arity
         for problem in problems:
-            for operand in problem:
-                if not isinstance(operand, str):
-                    number(operand)  # says what is wrong
-            if len(problem) < arity or (len(problem) > arity and not self.task.folds):
-                more = " or more" if self.task.folds else ""
-                raise AlgaError(f"{self.task.name} takes {arity}{more} numbers, got {len(problem)}")
-            for operand in problem[arity:]:
-                self.task.columns(*[operand] * arity)  # refuse it now, not after the first two are done
+            self.check(problem)
         if "decoder" in vars(self):
             self.decoder.refresh()
         calls = self._network_calls

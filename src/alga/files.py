@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 import weakref
@@ -195,12 +194,6 @@ def sweep(folder: Path) -> None:
     """Remove what a kill in the middle of a write left behind."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink()
-
-
-def fresh(folder: Path) -> Path:
-    """Remove a folder of ours that is to be made anew."""
-    shutil.rmtree(folder, ignore_errors=True)
-    return folder
 
 
 def _umask() -> int:

@@ -39,9 +39,7 @@ def domain_map(task: Task, margins: Mapping[str, float | None], title: str) -> F
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     instances = list(task.domain.values())
-    contexts = list(dict.fromkeys(instance.context for instance in instances))
-    contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
-    columns = list(dict.fromkeys(instance.column for instance in instances))
+    contexts, columns = task.axes()
     row = {context: i for i, context in enumerate(contexts)}
     place = {column: i for i, column in enumerate(columns)}
     missing = float("nan")

@@ -15,6 +15,7 @@ from alga.tokens import Tokens
 
 CONTEXTS: Final = ("paper", "domain")  # what second-type instances are drawn from; see sampling.py
 STARTS: Final = ("torch", "normal")
+FROM_TASK: Final = {"vocabulary", "input_length", "output_length"}  # of a network, whatever a recipe says
 
 # What each setting may be; the network's own shape is checked by ModelConfig.
 _RANGES: dict[str, tuple[float, float]] = {
@@ -87,7 +88,7 @@ class Recipe:
             raise AlgaError(f"recipe setting contexts must be one of {', '.join(CONTEXTS)}, got {self.contexts!r}")
         if self.start not in STARTS:
             raise AlgaError(f"recipe setting start must be one of {', '.join(STARTS)}, got {self.start!r}")
-        known = [each.name for each in dataclasses.fields(ModelConfig)]
+        known = {each.name for each in dataclasses.fields(ModelConfig)} - FROM_TASK
         for name in self.options:
             if name not in known or hasattr(self, name):
                 raise AlgaError(f"recipe setting options holds {name!r}, which is no further option of a network")

@@ -214,16 +214,17 @@ def save(folder: Path, run: Run) -> None:
 
 def keep(folder: Path, run: Run) -> None:
     """Write the certificate and table of a run whose weights are in a folder already, and its card."""
-    stored = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
-        raise AlgaError(f"{folder}: a certificate is kept only for the very weights that it certifies")
-    seal.unseal(folder)
-    (folder / "certificate.json").unlink(missing_ok=True)
-    files.write(folder / "table.json", run.table.to_json().encode())
-    text = card(run.config.task, run.certificate.parameters, run.config.training, run.certificate)
-    files.write(folder / "README.md", text.encode())
-    files.write(folder / "certificate.json", run.certificate.to_json().encode())
-    seal.seal(folder)
+    with files.Hold(folder):
+        stored = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
+            raise AlgaError(f"{folder}: a certificate is kept only for the very weights that it certifies")
+        seal.unseal(folder)
+        (folder / "certificate.json").unlink(missing_ok=True)
+        files.write(folder / "table.json", run.table.to_json().encode())
+        text = card(run.config.task, run.certificate.parameters, run.config.training, run.certificate)
+        files.write(folder / "README.md", text.encode())
+        files.write(folder / "certificate.json", run.certificate.to_json().encode())
+        seal.seal(folder)
 
 
 def claim(folder: Path) -> files.Hold:

@@ -16,6 +16,7 @@ from alga import intervals, recipes
 from alga.errors import AlgaError
 from alga.recipes import Recipe
 from alga.sweeps import Row, Settings
+from alga.tasks import own
 
 if TYPE_CHECKING:
     from alga.training import Training
@@ -32,7 +33,7 @@ def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
     """
     unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
     used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
-    return {"recipe": used, "seed": seed, **more}
+    return {"recipe": used, "seed": seed, **own.version(recipe.task), **more}
 
 
 def train(given: Settings) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
 def read(path: Path) -> list[Settings]:
     """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed.
 
-    See docs/lab.md for an example.
+    See docs/sweeps.md for an example.
     """
     try:
         with path.open("rb") as file:  # a pipe is welcome too

@@ -64,7 +64,8 @@ class Bench:
 
     def fresh(self, name: str = "work") -> Path:
         """Return a new empty folder."""
-        folder = files.fresh(self.folder / name)
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         return folder
 

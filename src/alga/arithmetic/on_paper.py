@@ -13,7 +13,7 @@ from alga.arithmetic.result import Note, Result
 from alga.calculator import Calculator
 from alga.engines import as_table
 from alga.errors import AlgaError
-from alga.progress import Watch, unwatched
+from alga.progress import Watch
 from alga.tasks.numbers import number, without_zeros
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ def text_of(negative: bool, digits: str) -> str:
 
 class StoppedError(Exception):
     """A network failed at a step."""
+
+
+def _part(watch: Watch, done: int, total: int) -> Watch:
+    """Return the watch for one problem among many: at each of its steps it says how far the whole is."""
+    return lambda _done, _total: watch(done, total)
 
 
 class Work:
@@ -70,7 +75,7 @@ class Work:
         """Add numbers of one sign, or take the smaller from the larger and give the larger one's sign."""
         if a[0] == b[0]:
             return text_of(a[0], self._do("add", a[1], b[1], watch=watch))
-        order = self._do("cmp", a[1], b[1])
+        order = self._do("cmp", a[1], b[1], watch=watch)
         if order == "=":
             return self._arithmetic.digits[0]
         (negative, top), (_, bottom) = (a, b) if order == ">" else (b, a)
@@ -99,7 +104,8 @@ class Work:
             raise AlgaError("a number cannot be divided by zero")
         quotient, rest = self._division(x, y, watch)
         if a[0] != b[0] and rest != zero:
-            quotient, rest = self._do("add", quotient, self._arithmetic.digits[1]), self._do("sub", y, rest)
+            quotient = self._do("add", quotient, self._arithmetic.digits[1], watch=watch)
+            rest = self._do("sub", y, rest, watch=watch)
         return f"{text_of(a[0] != b[0], quotient)} {text_of(b[0], rest)}"
 
     # --- as on paper, without signs -----------------------------------------------------------------------------------
@@ -111,9 +117,10 @@ class Work:
         settled: list[str] = []
         open_sum = zero
         for place, digit in enumerate(reversed(bottom)):
+            still = _part(watch, place, len(bottom))
             if digit not in partial:
-                partial[digit] = self._do("times", top, digit)
-            open_sum = self._do("add", open_sum, partial[digit]) if place else partial[digit]
+                partial[digit] = self._do("times", top, digit, watch=still)
+            open_sum = self._do("add", open_sum, partial[digit], watch=still) if place else partial[digit]
             settled.append(open_sum[-1])
             if place < len(bottom) - 1:
                 self._note(f"{settled[-1]} is settled; {open_sum[:-1] or zero} goes on")
@@ -131,14 +138,16 @@ class Work:
         rest, quotient = top[: len(divisor) - 1], list[str]()
         for place in range(len(divisor) - 1, len(top)):
             rest = without_zeros(rest + top[place])
+            still = _part(watch, place, len(top))
             low, high = 0, len(digits)  # the multiple of low fits, that of high does not
             while high - low > 1:
                 middle = (low + high) // 2
                 if not multiples[middle]:
-                    multiples[middle] = self._do("times", divisor, digits[middle])
-                low, high = (low, middle) if self._do("cmp", rest, multiples[middle]) == "<" else (middle, high)
+                    multiples[middle] = self._do("times", divisor, digits[middle], watch=still)
+                order = self._do("cmp", rest, multiples[middle], watch=still)
+                low, high = (low, middle) if order == "<" else (middle, high)
             if low:
-                rest = self._do("sub", rest, multiples[low])
+                rest = self._do("sub", rest, multiples[low], watch=still)
             quotient.append(digits[low])
             self._note(f"the quotient's next digit is {digits[low]}; {rest} is left")
             watch(place + 1, len(top))
@@ -146,7 +155,7 @@ class Work:
 
     # --- by the networks ----------------------------------------------------------------------------------------------
 
-    def _do(self, verb: str, *numbers: str, watch: Watch = unwatched) -> str:
+    def _do(self, verb: str, *numbers: str, watch: Watch) -> str:
         """Solve one problem by the network for it."""
         network, result = self._arithmetic.network(verb), self._result
         if self._arithmetic.keep_steps:
@@ -154,12 +163,13 @@ class Work:
             listener.problem(network, numbers)
             kept = network.trace(*numbers, tell=listener.step, watch=watch)
             answer = kept.result
-            if answer.answer is not None:
-                text = f"{network.task.expression(*numbers)} = {answer.answer}"
-                if verb == "cmp":
-                    text = f" {answer.answer} ".join(numbers)
-                table = as_table(network.task, answer.solutions[-1])
-                result.trace.append(Note(text, kept.steps, table, answer.answer))
+            text = f"{network.task.expression(*numbers)} = {answer.answer}"
+            if answer.answer is None:
+                text = f"{network.task.expression(*numbers)}: no answer"
+            elif verb == "cmp":
+                text = f" {answer.answer} ".join(numbers)
+            table = as_table(network.task, answer.solutions[-1])
+            result.trace.append(Note(text, kept.steps, table, answer.answer))
         else:
             (answer,) = network.solve_many([numbers], engine=self._arithmetic.engine, watch=watch)
         self.count(answer, network)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from alga.calculator import Calculator
 from alga.certificate import Certificate
 from alga.engines import Step
+from alga.tokens import STOP
 
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}
 
@@ -36,10 +37,10 @@ class Result:
         return all(network.certified for network in self.networks.values())
 
     @property
-    def certificates(self) -> list[Certificate]:
-        """The certificates that the answer rests on."""
-        found = [network.run.certificate for network in self.networks.values() if network.certified]
-        return [certificate for certificate in found if certificate is not None]
+    def certificates(self) -> dict[str, Certificate]:
+        """The certificates that the answer rests on, by the network's name; one that is not certified has none."""
+        found = {name: network.run.certificate for name, network in self.networks.items() if network.certified}
+        return {name: certificate for name, certificate in found.items() if certificate is not None}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain values, in a stable order."""
@@ -58,7 +59,7 @@ class Result:
             "base": self.base,
             "certificates": [
                 {"model": name, "strength": c.strength, "least_margin": c.least_margin, "sha256": c.sha256}
-                for name, c in zip(self.networks, self.certificates, strict=False)
+                for name, c in self.certificates.items()
             ],
             **({"failure": self.failure} if self.failure else {}),
             **({"uncertain": self.uncertain} if self.uncertain else {}),
@@ -66,14 +67,15 @@ class Result:
 
     def __str__(self) -> str:
         """Return the trace as a pupil would write it."""
-        rests = ", ".join(f"{name} ({c.strength})" for name, c in zip(self.networks, self.certificates, strict=False))
-        if len(self.trace) == 1 and self.trace[0].answer == self.answer:
+        rests = ", ".join(f"{name} ({c.strength})" for name, c in self.certificates.items())
+        if len(self.trace) == 1 and self.trace[0].table and self.trace[0].answer == self.answer:
             return self.trace[0].table
         lines = [f"{SIGNS[self.verb].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
         for note in self.trace:
             lines.append(f"  {note.text}")
             if note.steps:
-                lines.append("      " + "  ".join(f"{step.prompt} → {step.text[:-1]}" for step in note.steps))
+                written = (f"{step.prompt} → {step.text.removesuffix(STOP)}" for step in note.steps)
+                lines.append("      " + "  ".join(written))
         lines.append(f"Answer: {self.answer}" if self.answer is not None else self.failure)
         return "\n".join([*lines, f"It rests on the certificates of: {rests}"] if rests else lines)
 
@@ -85,7 +87,7 @@ class Note:
     text: str
     steps: tuple[Step, ...] = ()
     table: str = ""
-    answer: str = ""
+    answer: str | None = None  # None also where a step failed
 
 
 class Listener:

@@ -100,8 +100,10 @@ class Bench:
 
 def run(calculator: Calculator, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
     """Time every way at 100 digits, 1,000 and so on; `watch` is told of timings."""
-    if calculator.task.verb != "add" or calculator.task.arity != 2:
-        raise AlgaError(f"the benchmark is about sums; the model {calculator.run.name} does not add two numbers")
+    if (calculator.task.verb, calculator.task.arity, calculator.task.base) != ("add", 2, 10):
+        raise AlgaError(f"the benchmark adds two numbers in base ten; the model {calculator.run.name} does not")
+    if calculator.own_engine != "sequential":
+        raise AlgaError(f"the benchmark is about networks that go column by column; {calculator.run.name} looks ahead")
     if longest < SHORTEST:
         raise AlgaError(f"the benchmark begins at {SHORTEST} digits, got {longest}")
     lengths = [SHORTEST * 10**i for i in range(20) if SHORTEST * 10**i <= longest]

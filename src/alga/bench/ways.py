@@ -15,6 +15,7 @@ from typing import Any, Final
 from alga import files
 from alga.answers import Answer
 from alga.calculator import Calculator
+from alga.errors import AlgaError
 from alga.tokens import START, STOP_ID
 
 SHORTEST: Final = 100  # digits
@@ -89,7 +90,7 @@ def ways(calculator: Calculator) -> Iterator[list[Way]]:
                 prepare=lambda x, _: problems(len(x)),
                 found=first_if_all_right,
             ),
-            Way("lookahead", "engine lookahead, one sum", by("lookahead")),
+            *([Way("lookahead", "engine lookahead, one sum", by("lookahead"))] if _looks_ahead(calculator) else []),
             Way("table", "engine table, text to text", by("table")),
             _files(tables, Path(folder)),
             Way("int", "Python int", lambda x, y: str(int(x) + int(y))),
@@ -102,6 +103,14 @@ def ways(calculator: Calculator) -> Iterator[list[Way]]:
             way.prepare(*pair(SHORTEST))
             way.add(*pair(SHORTEST))
         yield found
+
+
+def _looks_ahead(calculator: Calculator) -> bool:
+    """Tell whether a network goes with this one that finds all carries at once: with those that ship."""
+    try:
+        return calculator.companion is not calculator
+    except AlgaError:
+        return False
 
 
 def _plainly(calculator: Calculator) -> Callable[[str, str], str]:

@@ -68,8 +68,10 @@ def certify(
             run = run.proven(watch)
     certificate = run.certificate
     assert certificate is not None
-    if save:
+    if save and certificate.certified:
         runs.keep(Path(model), run)
+    elif save:
+        typer.echo("alga: not kept: a certificate is for networks that are right on every prompt", err=True)
     if figure is not None:
         drawn = plots.domain_map(run.config.task, _margins(run), _title(certificate))
         files.write(figure, plots.render(drawn, figure.suffix))

@@ -48,18 +48,21 @@ def compare(
         chosen = comparison.SETTINGS[setting]()
         names = methods or list(rivals.METHODS)
         out.mkdir(parents=True, exist_ok=True)
+        for written in (results, page):
+            check_out(written)
         with progress("runs") as watch:
             records = comparison.run(names, chosen, out, cluster=cluster, workers=workers, watch=watch, say=note)
         content = {"setting": setting, "scale": dataclasses.asdict(chosen.scale), "records": records}
-        check_out(results)
         files.write(results, f"{dumps(content, indent=1)}\n".encode())
+    figures = page.parent / "figures"
     try:
         content = loads(results.read_text())
-    except (OSError, ValueError, RecursionError) as problem:
-        raise AlgaError(f"{results} holds no comparison ({problem})") from None
-    figures = page.parent / "figures"
+        drawn = {"compare": pages.figure(content), "compare-carries": pages.chains(content)}
+        text = pages.page(content, "figures/compare.png", "figures/compare-carries.png")
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
+        raise AlgaError(f"{results} holds no comparison ({type(problem).__name__}: {problem})") from None
     figures.mkdir(parents=True, exist_ok=True)
-    for name, figure in (("compare", pages.figure(content)), ("compare-carries", pages.chains(content))):
+    for name, figure in drawn.items():
         files.write(figures / f"{name}.png", plots.render(figure, ".png"))
-    files.write(page, pages.page(content, "figures/compare.png", "figures/compare-carries.png").encode())
+    files.write(page, text.encode())
     typer.echo(page)

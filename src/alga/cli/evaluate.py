@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from alga.evaluation import Evaluation, Outcome
 
 SHOWN: Final = 10  # wrong answers that are told in full
+NAMES: Final = ("x", "y", "z")  # of the operands that are shown
 CUT: Final = 60  # characters of a number in such a line
 
 
@@ -58,6 +59,7 @@ def evaluate(
     show = show or numbers is not None
     if numbers is not None:
         problems = [evaluation.Problem("given", numbers)]
+        calculator.check(numbers)
         calculator.task.columns(*numbers)
     else:
         problems = evaluation.draw(
@@ -83,13 +85,13 @@ def evaluate(
 
 def _shown(outcome: Outcome, calculator: Calculator) -> str:
     """Return one problem as the author's test script prints it."""
-    x, y = outcome.problem.operands
-    expression = calculator.task.expression("x", "y")
+    operands = outcome.problem.operands
+    names = NAMES[: len(operands)] if len(operands) <= len(NAMES) else [f"x{i}" for i in range(1, len(operands) + 1)]
+    expression = calculator.task.expression(*names)
     return "\n".join(
         [
             f"The output is {str(outcome.right).upper()}",
-            f"x={x}",
-            f"y={y}",
+            *(f"{name}={operand}" for name, operand in zip(names, operands, strict=True)),
             f"Real {expression}={outcome.expected}",
             f"Pred {expression}={outcome.answer.answer or outcome.answer.failure}",
         ]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from alga import files
-from alga.cli.screen import Model, check_out, progress
+from alga.cli.screen import Model, OwnTask, check_out, known_task, progress
 from alga.errors import AlgaError
 
 
@@ -19,6 +19,7 @@ def export(
         typer.Option(help="onnx, table or page.", show_default="by the file's ending: .onnx, .json or .html"),
     ] = None,
     model: Model = "addition",
+    task: OwnTask = None,
 ) -> None:
     """Write the network's step as ONNX, checked on every prompt first; all that it ever answers as JSON; or the page.
 
@@ -29,6 +30,7 @@ def export(
     Example: alga export adder.html
     """
     check_out(out)
+    known_task(task)
     from alga import export as formats
     from alga.calculator import load
     from alga.serve import single

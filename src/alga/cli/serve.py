@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from alga.cli.screen import OwnTask, known_task
 from alga.errors import lacking
 
 Models = Annotated[
@@ -19,6 +20,7 @@ def serve(
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8765,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     model: Models = None,
+    task: OwnTask = None,
     max_digits: Annotated[int, typer.Option(help="Digits of a number, at most.")] = 100_000,
     max_steps: Annotated[int, typer.Option(help="Steps of one trace, at most.")] = 20_000,
     max_body: Annotated[int, typer.Option(help="Bytes of a request, at most.")] = 1_000_000,
@@ -36,6 +38,7 @@ def serve(
         from alga.serve import server
     except ImportError as missing:
         raise lacking("alga serve", missing.name, "serve") from None
+    known_task(task)
     from alga.serve.limits import Limits
     from alga.serve.shelf import Shelf
 

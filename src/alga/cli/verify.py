@@ -41,7 +41,7 @@ def verify(
         raise typer.Exit(0 if found.agrees else 1)
     lines = [
         f"{found.prompts:,} prompts of {found.task}, weights {found.sha256}",
-        f"least margin without any rounding: {found.real:.6f}",
+        f"least margin without any rounding: at least {at_least(found.real)}",
     ]
     for name, margin in found.proven.items():
         sure = f"proven: at least {at_least(margin)}" if margin > 0 else f"not proven (the bound gives {margin:.4g})"

@@ -18,7 +18,7 @@ class Abacus(Language):
     given: ClassVar = "each digit's place in its number"
     published: ClassVar = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
-    rows: ClassVar = 256
+    rows: int = 256
     offsets: ClassVar = 100
 
     def question(self, first: str, second: str) -> Tokens:

@@ -13,7 +13,7 @@ from alga.decoding import Decoded
 from alga.progress import Watch, unwatched
 from alga.rivals.contract import Attempt, Learned, Problem, Rival
 from alga.rivals.language import END, Language, Tokens
-from alga.tokens import START
+from alga.tokens import START, STOP
 from alga.tokens import Tokens as TaskTokens
 from alga.training import Training
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alga.recipes import Recipe
 
 TASK = tasks.find("addition")
+POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # tokens of a column's whole text
 
 
 class Alga(Rival):
@@ -31,7 +32,6 @@ class Alga(Rival):
     source: ClassVar = "Patriota 2024, recipe `fast`"
     given: ClassVar = "an outer loop that feeds it columns one by one"
     published: ClassVar = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
-    rates: ClassVar = (1e-3, 2e-3, 4e-3, 8e-3)
     second_type_share: ClassVar[float | None] = None
 
     @cached_property
@@ -42,7 +42,7 @@ class Alga(Rival):
     def recipe(self) -> Recipe:
         """The recipe, within the scale's compute."""
         fast, scale = recipes.fast(), self.scale
-        each = fast.batch_size * sum(map(len, (TASK.prompt("19", "99"), START, "19")))
+        each = fast.batch_size * POSITIONS
         share = fast.second_type_share if self.second_type_share is None else self.second_type_share
         return dataclasses.replace(
             fast, learning_rate=self.rate, final_rate=self.rate / 4, steps=max(1, scale.tokens // each),
@@ -58,8 +58,7 @@ class Alga(Rival):
         for progress in training.run():
             watch(progress.step, training.recipe.steps)
         examples = training.step * training.recipe.batch_size
-        positions = training.config.model.input_length + training.config.model.output_length
-        return Learned(examples, examples * positions, training.step)
+        return Learned(examples, examples * POSITIONS, training.step)
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         answers = Calculator(self._training.as_run()).solve_many(problems, engine="sequential")

@@ -1,7 +1,8 @@
 """All methods side by side: a search of the learning rate, then several seeds, both run as sweeps.
 
-Every method gets the same problems, network class and compute, and the same search: its rates at a quarter of the
-compute, the best by validation accuracy (loss breaks ties: fewer wrong digits). What is measured is exact match.
+Every method gets the same problems, network class and compute, and the same search: all rates at an eighth of the
+compute, the best two at a half, the best of these (by validation accuracy; right digits break ties) in full. A rate
+that is best after little training may be too high for more. What is measured is exact match.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from alga import rivals, sweeps
 from alga.errors import AlgaError
 from alga.progress import Watch, unwatched
 from alga.rivals.contract import Problem, Rival, Scale
-from alga.rivals.problems import of_length, with_chain
+from alga.rivals.plain import added
+from alga.rivals.problems import draw, of_length, with_chain
 from alga.sweeps import Settings
+from alga.tasks import own
 
 MEASURE: Final = "alga.rivals.comparison:measure"
+SEARCH: Final = ((8, 2), (2, 1))  # at an eighth of the compute two rates go on, at a half one
 GIVE_UP: Final = 3  # lengths in a row with nothing right: longer ones are not tried
 
 
@@ -39,7 +43,7 @@ class Setting:
 def small() -> Setting:
     """The setting of `make compare`, for two cores."""
     lengths = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50, 100)
-    return Setting(scale=Scale(tokens=8_000_000), lengths=lengths, count=100, seeds=3)
+    return Setting(scale=Scale(tokens=7_000_000), lengths=lengths, count=100, seeds=3)
 
 
 def quick() -> Setting:
@@ -82,22 +86,28 @@ def run(
             raise AlgaError(f"{len(failed)} runs failed, the first with: {failed[0]}")
         return [row.result for row in rows if row.result is not None]
 
-    quarter = dataclasses.replace(setting.scale, tokens=setting.scale.tokens // 4)
-    tries = [(method, rate) for method, kind in kinds.items() for rate in kind.rates[: setting.rates]]
-    say("searching learning rates …")
-    found = sweep(
-        [_settings(method, quarter, rate, 1000, setting, only_validate=True) for method, rate in tries], "search"
-    )
+    rates = {method: list(kind.rates[: setting.rates]) for method, kind in kinds.items()}
     search: dict[str, list[dict[str, Any]]] = {method: [] for method in methods}
-    for (method, rate), result in zip(tries, found, strict=True):
-        validated = result["validation"]
-        search[method].append({"rate": rate, "right": validated["right"], "digits": validated["digits"]})
-    best = {
-        method: max(tried, key=lambda each: (each["right"], each["digits"]))["rate"] for method, tried in search.items()
-    }
+    for part, kept in SEARCH:
+        say(f"searching learning rates, at 1/{part} of the compute …")
+        scale = dataclasses.replace(setting.scale, tokens=setting.scale.tokens // part)
+        tries = [(method, rate) for method in methods for rate in rates[method]]
+        found = sweep(
+            [_settings(method, scale, rate, 1000, setting, only_validate=True) for method, rate in tries],
+            f"search-{part}",
+        )
+        for method in methods:
+            tried = [
+                {"part": part, "rate": rate, **result["validation"]}
+                for (name, rate), result in zip(tries, found, strict=True)
+                if name == method
+            ]
+            search[method] += tried
+            best_first = sorted(tried, key=lambda each: (each["right"], each["digits"]), reverse=True)
+            rates[method] = [each["rate"] for each in best_first[:kept]]
     say("training with the best …")
     plan = [
-        _settings(method, setting.scale, best[method], seed, setting)
+        _settings(method, setting.scale, rates[method][0], seed, setting)
         for method in methods
         for seed in range(setting.seeds)
     ]
@@ -105,7 +115,7 @@ def run(
     return [
         {
             "method": method, "title": kind.title, "source": kind.source, "given": kind.given,
-            "published": kind.published, "rate": best[method], "search": search[method],
+            "published": kind.published, "rate": rates[method][0], "search": search[method],
             "runs": [result for given, result in zip(plan, results, strict=True) if given["method"] == method],
         }
         for method, kind in kinds.items()
@@ -117,7 +127,8 @@ def _settings(
 ) -> Settings:
     tests = {} if only_validate else {"lengths": list(setting.lengths)}
     shape = dataclasses.asdict(scale)
-    return {"method": method, "scale": shape, "rate": rate, "seed": seed, "count": setting.count, **tests}
+    base = {"method": method, "scale": shape, "rate": rate, "seed": seed, "count": setting.count}
+    return {**base, **own.version(method), **tests}
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -131,7 +142,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     learned = rival.train()
     seconds = time.monotonic() - began
     rng = Random(settings["seed"] + 1_000_000)  # other problems than in training, the same for every method
-    validation = [of_length(rng, rng.randint(1, scale.digits)) for _ in range(2 * count)]
+    validation = [draw(rng, scale.digits) for _ in range(2 * count)]
     result: dict[str, Any] = {
         "parameters": rival.parameters,
         **dataclasses.asdict(learned),
@@ -166,17 +177,13 @@ def _by_length(rival: Rival, lengths: Sequence[int], count: int, rng: Random) ->
 
 def _right(rival: Rival, problems: Sequence[Problem]) -> list[int]:
     attempts = rival.answer(problems)
-    right = [attempt.answer == _sum(problem) for attempt, problem in zip(attempts, problems, strict=True)]
+    right = [attempt.answer == added(*problem) for attempt, problem in zip(attempts, problems, strict=True)]
     return [sum(right), len(right)]
 
 
 def _validated(rival: Rival, problems: Sequence[Problem]) -> dict[str, Any]:
     """Count right answers, and right digits, which tell more where hardly an answer is right."""
     attempts = rival.answer(problems)
-    pairs = [(attempt.answer or "", _sum(problem)) for attempt, problem in zip(attempts, problems, strict=True)]
+    pairs = [(attempt.answer or "", added(*problem)) for attempt, problem in zip(attempts, problems, strict=True)]
     digits = sum(a == b for answer, total in pairs for a, b in zip(answer[::-1], total[::-1], strict=False))
     return {"right": sum(answer == total for answer, total in pairs), "digits": digits, "of": len(pairs)}
-
-
-def _sum(problem: Problem) -> str:
-    return str(int(problem[0]) + int(problem[1]))

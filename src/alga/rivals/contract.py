@@ -16,7 +16,7 @@ Problem = tuple[str, str]  # two numbers without leading zeros
 class Scale:
     """What every method gets alike: how long problems are in training, the network's size, and the compute.
 
-    The compute is counted in tokens that go through the network while it learns, padding included.
+    The compute is counted in tokens of the texts that are learned from, padding included.
     """
 
     digits: int = 5
@@ -31,7 +31,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a method made of one problem: its answer, None where it wrote none, and all that it generated."""
+    """What a method made of one problem: its answer, None where it wrote none, and what it generated (or how much)."""
 
     answer: str | None
     generated: str
@@ -54,7 +54,7 @@ class Rival(ABC):
     source: ClassVar[str]  # who described it
     given: ClassVar[str]  # what it is told that a plain sum does not say
     published: ClassVar[str] = "-"  # what its authors report, with the source that was read
-    rates: ClassVar[tuple[float, ...]] = (3e-4, 1e-3, 3e-3, 1e-2)  # among which the best is searched
+    rates: ClassVar[tuple[float, ...]] = (1e-3, 2e-3, 4e-3, 8e-3)  # among which the best is searched
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         self.scale, self.rate, self.seed = scale, rate, seed

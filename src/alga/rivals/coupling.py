@@ -18,7 +18,7 @@ class Coupling(Language):
     given: ClassVar = "which digits belong to one column"
     published: ClassVar = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
-    rows: ClassVar = 256
+    rows: int = 256
     offsets: ClassVar = 100
 
     def question(self, first: str, second: str) -> Tokens:

@@ -73,7 +73,7 @@ class Language(Rival):
     """A method that writes a sum as text and has a language model go on."""
 
     vocabulary: ClassVar[tuple[str, ...]]
-    rows: ClassVar[int] = 0  # learned embeddings of places; 0: sinusoids
+    rows: int = 0  # learned embeddings of places; 0: sinusoids
     offsets: ClassVar[int] = 0  # so far places are moved in training, so that later ones are learned too
     whole: ClassVar[bool] = False  # whether the question is learned too
 
@@ -85,6 +85,9 @@ class Language(Rival):
             vocabulary=len(self.tokens), input_length=1, output_length=1, width=scale.width, heads=scale.heads,
             layers=scale.layers, hidden=scale.hidden, dropout=0.0,
         )  # fmt: skip
+        longest = ["9" * scale.digits] * 2
+        if self.rows:  # at least enough for what is learned from
+            self.rows = max(self.rows, len([*self.question(*longest), *self.reply(*longest), END]))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.network = Network(config, self.rows).to(scale.device)

@@ -25,9 +25,10 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "Written by `alga compare` from what it ran, not by hand; [rivals.md](rivals.md) tells how to add a method.",
         f"Setting `{content['setting']}`: every method learns from sums of two numbers of up to {digits} digits, both",
         f"of one length, with {scale['layers']} layers of width {scale['width']} ({scale['heads']} heads,",
-        f"{scale['hidden']} hidden units) and at most {scale['tokens']:,} tokens through the network, padding",
+        f"{scale['hidden']} hidden units) and {scale['tokens']:,} tokens of text at most (to the batch), padding",
         "included; then it adds numbers of other lengths. Exact match, *sampled*. The learning rate of each was",
-        "searched among the same number of values at a quarter of the compute. Means over seeds; ties are ties.",
+        "searched among the same values: all at an eighth of the compute, the best two at a half. Means over seeds;",
+        "ties are ties.",
         "",
         "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, and its",
         "own last output with them. It never sees a whole number, so no length is out of its distribution. The two",
@@ -39,7 +40,7 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         *table(records, digits),
         "",
         "Seconds are of one thread while another run used the other core. `-`: not tried, because nothing was right at",
-        "the three lengths before.",
+        "the three lengths before; a single seed that was not tried any more counts as wrong.",
         "",
         f"## Order at {digits + 1} to {2 * digits} digits",
         "",
@@ -57,9 +58,9 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         "## Learning rates tried",
         "",
-        "| method | rate: right of the validation sums |",
-        "| --- | --- |",
-        *(f"| {record['title']} | {_searched(record)} |" for record in records),
+        "Each rate with how many of the validation sums were right.",
+        "",
+        *_searched(records),
         "",
         "## What each wrote, one digit beyond its training",
         "",
@@ -85,7 +86,7 @@ def table(records: Sequence[Record], digits: int) -> list[str]:
 
 
 def accuracy(record: Record, length: int) -> float | None:
-    """Return the share of right answers at a length over all seeds, None where it was tried by none."""
+    """Return the share of right answers at a length over all seeds, None where no seed was tried any more."""
     tried = _pooled([run["lengths"][str(length)] for run in record["runs"]])
     return None if tried is None else tried.value
 
@@ -121,8 +122,11 @@ def chains(content: dict[str, Any]) -> Figure:
 
 
 def _pooled(pairs: Sequence[list[int] | None]) -> Interval | None:
+    """Return the share over all seeds; one that was not tried any more counts as wrong, unless none was."""
     tried = [pair for pair in pairs if pair is not None]
-    return share(sum(pair[0] for pair in tried), sum(pair[1] for pair in tried)) if tried else None
+    if not tried:
+        return None
+    return share(sum(pair[0] for pair in tried), len(pairs) * max(pair[1] for pair in tried))
 
 
 def _percent(value: float | None) -> str:
@@ -155,8 +159,16 @@ def _inside(records: Sequence[Record], digits: int) -> list[str]:
     return [*lines, f"Did not get there: {', '.join(short)}."] if short else lines
 
 
-def _searched(record: Record) -> str:
-    return ", ".join(f"{tried['rate']:g}: {tried['right']}" for tried in record["search"])
+def _searched(records: Sequence[Record]) -> list[str]:
+    """Return what the search of the learning rates found as lines of Markdown."""
+    parts = list(dict.fromkeys(tried["part"] for tried in records[0]["search"]))
+    heads = ["method", *(f"at 1/{part} of the compute" for part in parts)]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for record in records:
+        tries = [[tried for tried in record["search"] if tried["part"] == part] for part in parts]
+        cells = [", ".join(f"{each['rate']:g}: {each['right']} of {each['of']}" for each in stage) for stage in tries]
+        lines.append(f"| {' | '.join([record['title'], *cells])} |")
+    return lines
 
 
 def _example(record: Record) -> str:

@@ -21,7 +21,7 @@ class Scratchpad(Language):
     source: ClassVar = "Nye et al. 2021"
     given: ClassVar = "the working, digit by digit"
     vocabulary: ClassVar = (*DIGITS, "+", "=", ",", CARRY, "\n", BEGIN, FINISH)
-    rows: ClassVar = PLACES
+    rows: int = PLACES
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first, "+", *second, "="]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from alga.calculator import Calculator
 from alga.certificate import Certificate
@@ -16,9 +15,6 @@ from alga.engines import Step
 from alga.errors import AlgaError
 from alga.tasks import Task
 from alga.tokens import START, STOP, Tokens
-
-if TYPE_CHECKING:
-    from alga.decoding import Decoded
 
 WORDS = {
     "proven": "Proven: a rigorous bound on all rounding says the same of any machine that keeps its assumptions.",
@@ -49,16 +45,13 @@ def walks(task: Task) -> bool:
     return type(task).rows is not Task.rows
 
 
-def domain(calculator: Calculator, decoded: Mapping[str, Decoded] | None = None) -> dict[str, Any]:
+def domain(calculator: Calculator) -> dict[str, Any]:
     """Return every prompt of the domain with the network's answer and margin, as a grid of contexts by columns."""
     task = calculator.trained
-    if decoded is None:
-        prompts = list(task.domain)
-        decoded = dict(zip(prompts, calculator.decoder(prompts), strict=True))
+    prompts = list(task.domain)
+    decoded = dict(zip(prompts, calculator.decoder(prompts), strict=True))
     instances = list(task.domain.values())
-    contexts = list(dict.fromkeys(instance.context for instance in instances))
-    contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
-    columns = list(dict.fromkeys(instance.column for instance in instances))
+    contexts, columns = task.axes()
     row, place = ({value: i for i, value in enumerate(values)} for values in (contexts, columns))
     return {
         "model": calculator.run.name,
@@ -139,7 +132,7 @@ def carry(task: Task, output: str) -> str:
     return output.removesuffix(written) if output.endswith(written) else output.removeprefix(written)
 
 
-def certificate(held: Certificate, *, base: int = 10) -> dict[str, Any]:
+def certificate(held: Certificate, *, base: int) -> dict[str, Any]:
     """Return a certificate with its meaning in sentences; failures beyond the first hundred are counted only."""
     right = held.prompts - len(held.failures)
     if held.certified:

@@ -81,7 +81,7 @@ def report(
     return {
         "model": calculator.run.name,
         "weight": {"tensor": weight.tensor, "index": weight.index, "before": before, "after": before + amount},
-        "certificate": content.certificate(held),
+        "certificate": content.certificate(held, base=hurt.task.base),
         "domain": content.domain(hurt),
         "example": list(telling) if telling else None,
         "problem": solved(hurt, operands or telling, watch),
@@ -91,7 +91,7 @@ def report(
 def example(hurt: Calculator, held: Certificate) -> tuple[str, ...] | None:
     """Return operands that lead to a prompt which the network gets wrong, and to a wrong answer; None if none is near.
 
-    One or two columns before the wrong one are tried: enough for every context that two digits make.
+    At most one column before the wrong one is tried: enough for every context that two digits make.
     """
     task = hurt.task
     if task is not hurt.trained or not content.walks(task):
@@ -114,8 +114,10 @@ def example(hurt: Calculator, held: Certificate) -> tuple[str, ...] | None:
 def solved(hurt: Calculator, operands: tuple[str, ...] | None, watch: Watch = unwatched) -> dict[str, Any] | None:
     """Solve a problem by the damaged network, and say beside it what exact arithmetic says."""
     task, tokens = hurt.task, hurt.run.config.tokens
-    if operands is None or not content.walks(task):
+    if operands is None or task is not hurt.trained or not content.walks(task):
         return None
+    if len(operands) != task.arity:
+        raise AlgaError(f"{task.name} takes {task.arity} numbers, got {len(operands)}")
     (solution,) = sequential.solve(task, hurt.decoder, [operands], keep_steps=True, watch=watch)
     last = len(task.columns(*operands)) - 1
     steps = [content.taken(task, tokens, done, last=i == last) for i, done in enumerate(solution.trace)]

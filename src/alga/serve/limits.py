@@ -67,6 +67,6 @@ class Deadline:
 
 def check_digits(operands: list[str], most: int) -> None:
     """Refuse a number that is longer than the limit."""
-    longest = max(map(len, operands))
+    longest = max(len(operand.removeprefix("-")) for operand in operands)
     if longest > most:
         raise RefusedError(413, f"a number may have up to {most:,} digits here, got {longest:,}")

@@ -86,7 +86,7 @@ class Desk:
         run = self.shelf.run(name)
         if name not in self._calculators:
             self._calculators[name] = Calculator(run)
-            if self._calculators[name].task.lookahead in self.shelf.names:
+            if self._calculators[name].task.lookahead in self.shelf.names and name in runs.shipped():
                 self._calculators[name].companion = self.calculator(str(self._calculators[name].task.lookahead))
         return self._calculators[name]
 

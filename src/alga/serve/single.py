@@ -119,7 +119,7 @@ def _level(calculator: Calculator, weight: damage.Weight, amount: float, cells: 
         "table": {key: table[key] for key in ("task", "from_right", "fill", "repeats", *_ANSWERS)},
         "texts": {i: cell["text"] for i, cell in enumerate(now) if cell["text"] != cells[i]["text"]},
         "margins": [None if cell["margin"] is None else round(cell["margin"], 2) for cell in now],
-        "certificate": content.certificate(held),
+        "certificate": content.certificate(held, base=calculator.task.base),
         "example": list(telling) if telling else None,
     }
 

@@ -30,9 +30,7 @@ def page(results: Result, figure: str) -> str:
         "## What the certificate adds",
         "",
         "The paper cannot give an accuracy beyond 1,000 digits. Every step of every sum is one of",
-        f"{training['prompts']:,} prompts; this network is right on all of them (least margin",
-        f"{training['least_margin']:.2f}). So by induction over the columns it is right on sums of every length, as",
-        "far as the check goes: on this machine, one prompt at a time and all in one batch.",
+        *_certificate(training),
         "",
         "## Speed",
         "",
@@ -40,6 +38,16 @@ def page(results: Result, figure: str) -> str:
         f"{long['max_digits']:,} digits {long['seconds']:,.0f} s, every step by the network.",
     ]
     return "\n".join([*lines, ""])
+
+
+def _certificate(training: Result) -> list[str]:
+    if not training["certified"]:
+        return [f"{training['prompts']:,} prompts; this network is NOT right on all of them, so nothing follows."]
+    return [
+        f"{training['prompts']:,} prompts; this network is right on all of them (least margin",
+        f"{training['least_margin']:.2f}). So by induction over the columns it is right on sums of every length, as",
+        "far as the check goes: on this machine, one prompt at a time and all in one batch.",
+    ]
 
 
 def _claims(results: Result) -> list[tuple[str, str, str, str]]:

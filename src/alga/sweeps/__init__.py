@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import queue
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -127,6 +128,8 @@ class _Work:
         except TimeoutError:  # its worker was lost after it had finished, and the place runs it again
             self.finished.put((name, future))
             return None
+        except CancelledError:
+            raise AlgaError("the cluster's scheduler was lost; the same command goes on with what is left") from None
         except self.place.losses:
             self.lost_alone[name] += 1
             if self.lost_alone[name] < LOST_ALONE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import queue
 import threading
@@ -108,6 +109,7 @@ class Cluster:
     def __init__(self, address: str) -> None:
         import distributed
 
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what is lost we tell ourselves
         self.losses = distributed.KilledWorker
         self._lost: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._names: dict[str, str] = {}  # by Dask's key

@@ -125,7 +125,9 @@ def find(name: str) -> Task:
         task = own.load(name)
         if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
             raise AlgaError(f"the task in {name} is called {task.name!r}, as one that is here already")
-        return _OWN.setdefault((task.name, task.source), task)
+        key = (task.name, task.source)
+        _OWN[key] = _OWN.pop(key, task)  # the file as it was found last comes last
+        return _OWN[key]
     return known(name)
 
 
@@ -136,7 +138,7 @@ def known(name: str) -> Task:
     """
     if not isinstance(name, str):
         raise AlgaError(f"unknown task {name!r}: a task's name is text")
-    for (own_name, _), task in _OWN.items():
+    for (own_name, _), task in reversed(_OWN.items()):
         if own_name == name:
             return task
     return _find(name)

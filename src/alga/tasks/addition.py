@@ -20,11 +20,11 @@ class Addition(Task):
     """Past the shorter number the paper's text writes one digit (`14C6`), the author's code pads (`14C06`)."""
 
     sign = "+"
-    folds = True
     plain = True
 
     def __init__(self, base: int = 10, *, padded: bool = False, operands: int = 2) -> None:
         self.base, self.arity = base, operands
+        self.folds = operands == 2  # the answer so far and the next number are two
         self.symbols = digits_of(base)
         several = {2: "", 3: "-of-three"}[operands]
         in_base = "" if base == 10 else f"-base-{base}"

@@ -16,6 +16,7 @@ from alga.tasks.contract import Task
 
 LONGEST: Final = 3
 ALL_UP_TO: Final = 20_000
+MOST_SYMBOLS: Final = 250  # with the other tokens, an id fits in a byte
 
 
 def check(task: Task, seed: int = 0) -> int:
@@ -32,6 +33,8 @@ def check(task: Task, seed: int = 0) -> int:
         raise AlgaError(f"task {task.name} uses {_listed(strangers)}, not among its symbols {task.symbols!r}")
     if reserved := set(task.symbols) & set("PSC\n"):
         raise AlgaError(f"task {task.name} uses {_listed(reserved)} as a symbol; these are kept for the tokens")
+    if len(task.symbols) > MOST_SYMBOLS:
+        raise AlgaError(f"task {task.name} has {len(task.symbols):,} symbols; {MOST_SYMBOLS} are the most")
     tried = 0
     for length in range(1, LONGEST + 1):
         for setting in task.settings():

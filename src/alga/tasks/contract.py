@@ -184,6 +184,12 @@ class Task(ABC):
                 )
         return domain
 
+    def axes(self) -> tuple[list[str | None], list[str]]:
+        """Return the domain's contexts, none and short ones first, and its columns: for pictures of the whole of it."""
+        contexts = list(dict.fromkeys(instance.context for instance in self.domain.values()))
+        contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
+        return contexts, list(dict.fromkeys(instance.column for instance in self.domain.values()))
+
     def __repr__(self) -> str:
         return f"<task {self.name}>"
 

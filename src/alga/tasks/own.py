@@ -34,16 +34,29 @@ def load(name: str) -> Task:
     return task
 
 
+def version(name: str) -> dict[str, str]:
+    """Return the hash of the file in a name like `mine.py:Collatz` as a setting of a run; no setting for other names.
+
+    So results of a file that was changed since are not taken for those of the file as it is.
+    """
+    found = NAME.fullmatch(name)
+    return {} if found is None else {"source": hashlib.sha256(_bytes(Path(found["file"]))).hexdigest()}
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise AlgaError(f"{path}: {(problem.strerror or str(problem)).lower()}") from None
+
+
 def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
     """Return the class of a name like `mine.py:Collatz`, which must be one of `base`, and the hash of its file."""
     found = NAME.fullmatch(name)
     if found is None:
         raise AlgaError(f"expected a {base.__name__.lower()} as FILE.py:CLASS, got {name!r}")
     path = Path(found["file"])
-    try:
-        source = path.read_bytes()
-    except OSError as problem:
-        raise AlgaError(f"{path}: {(problem.strerror or str(problem)).lower()}") from None
+    source = _bytes(path)
     module = ModuleType(f"alga_own_{path.stem}")
     module.__file__ = str(path)
     with _blaming(name, base):

@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether all that the certificate states was derived here too."""
+        """Whether what the certificate states of the network's answers and margins was derived here too."""
         return not self.objections
 
 
@@ -132,7 +132,8 @@ def objections(certificate: Certificate, found: Verdict) -> list[str]:
     """Say what the certificate states and was not derived.
 
     Where it calls an arithmetic proven, the margin derived here must be positive too; it may be smaller than the stated
-    one, because bounds differ. No stated margin may exceed the real one, which rounding only takes away from.
+    one, because bounds differ. No proven margin may exceed the real one, which rounding only takes away from; the one
+    that was measured may, by what rounding may do.
     """
     said = []
     if certificate.sha256 != found.sha256:
@@ -151,4 +152,7 @@ def objections(certificate: Certificate, found: Verdict) -> list[str]:
             said.append(f"it is not proven here in {bound.arithmetic} arithmetic (margin {here:.4g})")
         if bound.proven and bound.margin is not None and bound.margin > found.real_above:
             said.append(f"it states a margin of {bound.margin} in {bound.arithmetic}; the real one is {found.real:.4g}")
+    rounded = found.real_above - found.proven.get(certificate.dtype, -math.inf)  # at most, where the real one is least
+    if certificate.least_margin is not None and certificate.least_margin > found.real_above + rounded:
+        said.append(f"it states a measured margin of {certificate.least_margin}; the real one is {found.real:.4g}")
     return said

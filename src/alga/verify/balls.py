@@ -72,11 +72,31 @@ class Network:
             ):  # fmt: skip
                 matrix = np.eye(D) if name == "out" and not shape.out else w[f"{full}.weight"]
                 self.maps[f"{i}.{name}"] = matrix, w.get(f"{full}.bias", np.zeros(len(matrix)))
+        self._check(queries)
         self.balls = {
             name: arb_mat(len(m[0]) + 1, len(m), [arb(x) for row in [*m.T, b] for x in row.tolist()])
             for name, (m, b) in self.maps.items()
         }
         self.size = max(float(np.sqrt((m * m).sum())) for m in [self.embedding, *(m for m, _ in self.maps.values())])
+
+    def _check(self, queries: int) -> None:
+        """Refuse weights of other sizes than the configuration says."""
+        shape, D = self.shape, self.shape.width
+        sizes = {"q": (queries, D), "k": (queries, D), "v": (D, D), "out": (D, D)}
+        sizes |= {"in": (shape.hidden, D), "back": (D, shape.hidden), "head": (shape.vocabulary, D)}
+        for name, (matrix, bias) in self.maps.items():
+            rows, columns = sizes[name.rpartition(".")[2]]
+            if matrix.shape != (rows, columns) or bias.shape != (rows,):
+                raise ValueError(f"{name} is {matrix.shape}, expected {(rows, columns)}")
+        for name, (scale, shift) in self.norms.items():
+            if scale.shape != (D,) or shift.shape != (D,):
+                raise ValueError(f"{name} is {scale.shape}, expected {(D,)}")
+        for name, table, count in (
+            ("the token embedding", self.embedding, shape.vocabulary),
+            ("the positions", self.positions, shape.input_length + shape.output_length),
+        ):
+            if table.shape != (count, D):
+                raise ValueError(f"{name}: {table.shape}, expected {(count, D)}")
 
 
 class Values:

@@ -94,7 +94,7 @@ class Embedded {
       const carry = output.endsWith(written) ? output.slice(0, output.length - written.length) : output.slice(written.length);
       const text = last ? table.ending[output] : written;
       steps.push({ prompt, text: `${output}S`, margin: margins(prompt), written: text, carry });
-      if (last && text.length < output.length) throw new Refused("this network takes a second number that is no larger than the first");
+      if (last && text.length < output.length) throw new Refused(`the last output, ${output}, goes on: with these numbers there is no answer`);
       before = output;
       replies = table.after[output];
     }
