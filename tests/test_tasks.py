@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from alga.errors import AlgaError
 from alga.tasks import Task, explore
 from alga.tasks.addition import Addition
 from alga.tasks.checks import check
+from alga.tasks.numbers import ALPHABET, text_of, value_of
 from alga.tokens import Tokens
 from tests.conftest import ALL_TASKS
 
@@ -207,3 +210,41 @@ def test_a_number_given_as_int_is_refused() -> None:
 def test_an_unknown_task_is_refused_with_those_there_are() -> None:
     with pytest.raises(AlgaError, match="unknown task 'square'; there are addition, addition-padded"):
         tasks.find("square")
+
+
+# --- bases ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", [2, 3, 7, 11, 36])
+@pytest.mark.parametrize("family", ["addition", "subtraction", "comparison", "times-a-digit", "division-by-a-digit"])
+def test_exact_steps_spell_pythons_answer_in_every_base(family: str, base: int) -> None:
+    task, rng = tasks.find(tasks.in_base(family, base)), Random(base)
+    for _ in range(30):
+        a, b = (rng.randrange(base ** rng.randint(1, 12)) for _ in range(2))
+        if family in ("times-a-digit", "division-by-a-digit"):
+            b = rng.randrange(1, base)
+        if family == "subtraction":
+            a, b = max(a, b), min(a, b)
+        operands = (text_of(a, base), text_of(b, base))
+        spelled = task.read([step.output for step in task.steps(*operands)])
+        known: dict[str, Any] = {
+            "addition": lambda a=a, b=b: text_of(a + b, base),
+            "subtraction": lambda a=a, b=b: text_of(a - b, base),
+            "comparison": lambda a=a, b=b: "=" if a == b else "<" if a < b else ">",
+            "times-a-digit": lambda a=a, b=b: text_of(a * b, base),
+            "division-by-a-digit": lambda a=a, b=b: f"{text_of(a // b, base)} r{text_of(a % b, base)}",
+        }
+        assert spelled == task.answer(*operands) == known[family]()
+
+
+def test_numbers_of_any_length_are_read_and_written() -> None:
+    rng = Random(1)
+    for base in (2, 7, 10, 36):
+        text = "1" + "".join(rng.choices(ALPHABET[:base], k=5000))
+        assert text_of(value_of(text, base), base) == text
+
+
+@pytest.mark.parametrize("name", ["addition-base-37", "addition-base-1", "addition-base-10", "and-base-10", "and", "x"])
+def test_a_task_that_is_not_there_is_refused(name: str) -> None:
+    with pytest.raises(AlgaError, match=r"unknown task|a base lies in 2 to 36|power of two"):
+        tasks.find(name)
