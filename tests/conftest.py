@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from alga import tasks
@@ -23,6 +24,8 @@ from alga.tokens import Tokens
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the commands which tests start hear Ctrl-C
+hypothesis.settings.register_profile("alga", deadline=None)  # a busy machine may stall at any example
+hypothesis.settings.load_profile("alga")
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 

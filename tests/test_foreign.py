@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import json
@@ -16,13 +15,9 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from alga import foreign, tasks
 from alga.calculator import load
-from alga.errors import AlgaError
-from alga.rds import parse
 from tests.conftest import Result
 
 THEIRS = {
@@ -235,10 +230,3 @@ def test_a_missing_file_a_folder_and_a_taken_output_are_refused(
     (tmp_path / "file").write_bytes(as_torch(state))
     result = alga("import", tmp_path / "file", "--out", tmp_path)
     assert (result.code, "already holds other files" in result.err) == (2, True)
-
-
-@given(st.binary(max_size=200))
-def test_the_reader_of_r_data_meets_any_bytes_with_a_value_or_an_error_of_ours(data: bytes) -> None:
-    header = b"X\n" + struct.pack(">iii", 2, 0, 0)
-    with contextlib.suppress(AlgaError):
-        parse(header + data)

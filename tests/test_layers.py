@@ -59,6 +59,7 @@ def imports_of(path: Path) -> set[tuple[str, bool]]:
         if isinstance(node, ast.Import):
             found |= {(alias.name, node in for_types) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} imports by a relative name"
             whole = node.module == "alga"
             names = [f"alga.{alias.name}" for alias in node.names] if whole else [node.module or ""]
             found |= {(name, node in for_types) for name in names}

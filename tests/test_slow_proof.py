@@ -15,17 +15,9 @@ from alga.proof.errors import Rounding
 from alga.runs import Run
 from alga.unfolding import unfolded
 from tests.sloppy import Array
-from tests.test_proof import DTYPES, laid_out, sampled_ratio, weights_of
+from tests.test_proof import DTYPES, laid_out, ratio, sampled_ratio, weights_of
 
 pytestmark = pytest.mark.slow
-
-
-def ratio(mid: Array, off: Array, logits: Array, right: Array) -> float:
-    """Return the largest share of the bounds that an evaluation uses up."""
-    logits = logits.astype(np.float64)
-    found = np.take_along_axis(logits, right[..., None], -1) - logits
-    others = np.arange(logits.shape[-1]) != right[..., None]
-    return float((np.abs(found - mid) / off)[others].max())
 
 
 def bounds(run: Run, prompts: list[str], arithmetic: Arithmetic) -> tuple[Array, Array, Array, Array]:

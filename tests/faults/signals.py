@@ -32,14 +32,15 @@ def training(bench: Bench, rng: Random) -> int:
     if not moment(rng, seconds, run)(command):
         return 0
     command.strike(signal.SIGTERM)
-    if command.wait() != 0:  # it may have been past its last step
+    past_its_end = command.wait() == 0
+    if not past_its_end:
         stopped(command)
         if (run / "metrics.jsonl").exists():
             assert f"alga train --resume {run}" in command.err, command.err
             assert (run / "SHA256SUMS").exists()
     whole(run)
     bench.finish_training(run)
-    return 1
+    return int(not past_its_end)
 
 
 def sweep(bench: Bench, rng: Random) -> int:
@@ -49,21 +50,24 @@ def sweep(bench: Bench, rng: Random) -> int:
     while not out.exists() and command.poll() is None:
         time.sleep(0.01)
     time.sleep(rng.uniform(0, 0.5))
-    _end_with_workers(command)
+    struck = _end_with_workers(command)
     bench.finish_sweep(out)
-    return 1
+    return int(struck)
 
 
-def _end_with_workers(command: Command) -> None:
+def _end_with_workers(command: Command) -> bool:
+    """Ask a command to stop, and see its workers end with it; False where it had ended by itself."""
     started = children(command.pid)
-    if command.poll() is not None:
-        return
+    if (code := command.poll()) is not None:
+        assert code in {0, 1}, command.err
+        return False
     command.strike(signal.SIGTERM)
     stopped(command)
     until = time.monotonic() + WORKERS_END
     while alive(started) and time.monotonic() < until:
         time.sleep(0.05)
     assert not alive(started), "workers outlive the command"
+    return True
 
 
 def studies(bench: Bench, rng: Random) -> int:
@@ -80,10 +84,10 @@ def studies(bench: Bench, rng: Random) -> int:
     while not list(folder.glob("*.jsonl")) and command.poll() is None and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(rng.uniform(0, 1))
-    _end_with_workers(command)
+    struck = _end_with_workers(command)
     assert all(path.read_text().endswith("\n") for path in folder.glob("*.jsonl"))
     clean(folder)
-    return 1
+    return int(struck)
 
 
 def to_a_file(bench: Bench, rng: Random) -> int:
@@ -99,11 +103,12 @@ def to_a_file(bench: Bench, rng: Random) -> int:
     if not moment(rng, seconds, path.parent, most=3)(command):
         return 0
     command.strike(signal.SIGTERM)
-    if command.wait() != 0:
+    past_its_end = command.wait() == 0
+    if not past_its_end:
         stopped(command)
     assert content(path) in (b"an older file\n", expected), "half a file looks whole"
     clean(path.parent)
-    return 1
+    return int(not past_its_end)
 
 
 def starting(bench: Bench, rng: Random) -> int:
@@ -116,10 +121,11 @@ def starting(bench: Bench, rng: Random) -> int:
         return 0
     number, code = rng.choice(((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)))
     command.strike(number)
-    if command.wait() not in {0, 2, -number}:  # at its very end, Python lets a signal end the process by itself
+    at_its_end = command.wait() in {0, 2, -number}  # where Python lets a signal end the process by itself
+    if not at_its_end:
         stopped(command, code)
     assert "Traceback" not in command.err, command.err
-    return 1
+    return int(not at_its_end)
 
 
 def _begun(pid: int) -> bool:
