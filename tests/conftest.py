@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import time
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
@@ -29,25 +32,40 @@ hypothesis.settings.load_profile("alga")
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 
+def lacking(what: str, why: str) -> NoReturn:
+    """Skip a test for lack of something, or fail where ALGA_REQUIRE names it."""
+    if what in os.environ.get("ALGA_REQUIRE", "").split(","):
+        pytest.fail(f"ALGA_REQUIRE asks for {what}: {why}")
+    pytest.skip(why)
+
+
 @pytest.fixture(scope="session")
 def reference() -> Path:
     """The author's published weights: not in this repository, so absent for most people."""
     if not REFERENCE.is_dir():
-        if "reference" in os.environ.get("ALGA_REQUIRE", "").split(","):
-            pytest.fail(f"ALGA_REQUIRE asks for the reference weights, and {REFERENCE} is not there")
-        pytest.skip("the author's weights are not here (they are not part of the repository)")
+        lacking("reference", "the author's weights are not here (they are not part of the repository)")
     return REFERENCE
+
+
+def program(name: str, what: str = "") -> str:
+    """Return where a program is that `make test` never installs."""
+    found = shutil.which(name)
+    return found or lacking(what or name, f"NOT TESTED: there is no {name} here (apt-get install {name})")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The system's Chromium, which `make test` never installs."""
-    found = shutil.which("chromium")
-    if found is None:
-        if "browser" in os.environ.get("ALGA_REQUIRE", "").split(","):
-            pytest.fail("ALGA_REQUIRE asks for a browser, and there is no chromium")
-        pytest.skip("NOT TESTED IN A BROWSER: there is no chromium here (apt-get install chromium)")
-    return found
+    """The system's Chromium."""
+    return program("chromium", "browser")
+
+
+def wait_for(there: Callable[[], object], process: subprocess.Popen[str], seconds: float = 300) -> None:
+    """Wait until something is there, as long as the process that makes it runs."""
+    until = time.monotonic() + seconds
+    while not there():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

@@ -268,13 +268,17 @@ def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.
 def test_the_time_left_counts_only_what_was_done_now(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock = iter([0.0, 10.0, 40.0, 50.0])
+    clock = iter([0.0, 10.0, 40.0, 50.0, 60.0, 80.0])
     monkeypatch.setattr("alga.cli.screen.time.monotonic", lambda: next(clock))
     watch = screen._plain("runs")
     for done in (40, 42, 43):  # forty were there when it went on
         watch(done, 50)
+    for done in (0, 1):  # and this is the next piece of work
+        watch(done, 7)
     assert capsys.readouterr().err.splitlines() == [
         "runs: 40 of 50",
         "runs: 42 of 50, about 160 s left",
         "runs: 43 of 50, about 117 s left",
+        "runs: 0 of 7",
+        "runs: 1 of 7, about 120 s left",
     ]

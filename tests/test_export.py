@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 from alga import export, tasks
 from alga.calculator import Calculator, load
 from alga.errors import AlgaError
-from tests.conftest import Alga
+from tests.conftest import Alga, program
 
 PAGE = Path(__file__).parents[1] / "docs" / "export.md"
 
@@ -35,12 +34,10 @@ def test_the_table_runs_by_the_documented_python(tmp_path: Path, alga: Alga, mon
 
 
 def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Calculator) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("node is not here")
     (tmp_path / "table.json").write_bytes(export.table(adder))
     more = 'console.log(solve("9".repeat(50), "1"), solve("0", "000"), solve("7", "123"));'
     (tmp_path / "run.js").write_text(example("js") + more)
-    ran = subprocess.run(["node", "run.js"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    ran = subprocess.run([program("node"), "run.js"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["74550", str(10**50), "0", "130"]
 
 

@@ -26,7 +26,8 @@ from alga.errors import AlgaError
 from alga.table import Table
 from alga.tasks import own
 from alga.tasks.numbers import number
-from tests.conftest import Alga
+from alga.training import Training
+from tests.conftest import Alga, tiny
 
 PARITY = runs.SHIPPED / "parity"
 DEEP = "[" * 100_000
@@ -209,8 +210,15 @@ def test_a_run_folder_brings_no_code_along(run: Path, alga: Alga, monkeypatch: p
         (run / "config.json").write_text(json.dumps(content))
         with contextlib.suppress(AlgaError):
             runs.load(run)
-        alga("train", "--like", run, "--out", run / "new", "--steps", 1)
-        alga("train", "--resume", run)
+        like = alga("train", "--like", run, "--out", run / f"like-{len(name)}", "--steps", 1)
+        assert (like.code, "trap" in like.err) == (1, False), like.err  # it trains parity, for one step
+    stopped = Training.start(run / "stopped", tiny(), seed=5, threads=1)
+    list(stopped.run(should_stop=lambda: stopped.step >= 10))
+    content = json.loads((run / "stopped" / "config.json").read_text())
+    content["training"]["recipe"]["task"] = f"{run}/evil.py:Evil"
+    (run / "stopped" / "config.json").write_text(json.dumps(content))
+    resumed = alga("train", "--resume", run / "stopped")
+    assert (resumed.code, "belongs to other settings" in resumed.err) == (2, True), resumed.err
     assert not (run / "trap").exists()
 
 

@@ -25,7 +25,7 @@ from alga.runs import SHIPPED
 from alga.serve import content, damage, single
 from alga.serve.limits import Limits, RefusedError, check_digits
 from alga.serve.shelf import Shelf
-from tests.conftest import Alga
+from tests.conftest import Alga, program
 from tests.serving import serving
 
 PAPER = {"operands": ["65785", "8765"]}
@@ -95,6 +95,21 @@ def test_a_first_step_arrives_before_the_last_is_taken() -> None:
             pieces = [(time.monotonic() - began, len(piece)) for piece in response.iter_text()]
     assert len(pieces) > 10
     assert pieces[0][0] < pieces[-1][0] / 2
+
+
+def test_a_reader_who_leaves_frees_the_desk() -> None:
+    """A trace that would take hours ends soon after its reader is gone; meanwhile there is no other desk."""
+    with serving(Limits(concurrent=1, waiting=0, seconds=3000, steps=10**9)) as address:
+        long = {"operands": ["7" * 20_000, "9" * 20_000]}
+        with httpx.stream("POST", f"{address}/v1/mul/steps", json=long, timeout=60) as response:
+            pieces = response.iter_text()
+            next(pieces)
+            assert httpx.post(f"{address}/v1/add", json=PAPER, timeout=60).status_code == 503
+        until = time.monotonic() + 60
+        while (status := httpx.post(f"{address}/v1/add", json=PAPER, timeout=60).status_code) == 503:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert status == 200
 
 
 def test_the_domain_is_whole_and_the_models_are_all_there(client: httpx.Client) -> None:
@@ -271,8 +286,7 @@ def test_the_openapi_description_has_examples(client: httpx.Client) -> None:
 
 
 def test_the_documented_commands_work_as_pasted(client: httpx.Client) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("curl is not here")
+    program("curl")
     text = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
     (commands,) = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
     said = []

@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from alga import recipes, runs
 from alga.calculator import load
 from alga.recipes import Recipe
 from alga.training import Training
+from tests.conftest import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -90,9 +90,9 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bits(tmp_path: Path) -> None:
     undisturbed = start("train", "--seed", "4", "--out", tmp_path / "whole")
     undisturbed.communicate()
+    assert undisturbed.returncode == 0
     process = start("train", "--seed", "4", "--out", tmp_path / "stopped")
-    while not (tmp_path / "stopped" / "metrics.jsonl").exists():
-        time.sleep(0.05)
+    wait_for((tmp_path / "stopped" / "metrics.jsonl").exists, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130

@@ -92,6 +92,7 @@ class Bench:
         def make(folder: Path) -> None:
             command = self.run(*TRAIN, "--out", folder / "run")
             while len(lines(folder / "run" / "metrics.jsonl")) < 8:
+                assert command.poll() is None, command.err
                 time.sleep(0.01)
             command.strike(2)
             assert command.wait() == 130

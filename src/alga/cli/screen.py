@@ -41,16 +41,19 @@ def progress(what: str) -> Iterator[Watch]:
 
 
 def _bar(what: str, stack: ExitStack) -> Watch:
-    began, bar, task = time.monotonic(), None, None
+    began, bar, task, of = time.monotonic(), None, None, -1
 
     def watch(done: int, total: int, note: str = "") -> None:
-        nonlocal bar, task
+        nonlocal bar, task, of
         if bar is None:
             if time.monotonic() - began < QUICK_SECONDS:
                 return
             bar = stack.enter_context(_rich_bar())
             task = bar.add_task(what, total=total, note=note)
         assert task is not None
+        if total != of:  # the next piece of work begins, with a time left of its own
+            of = total
+            bar.reset(task, total=total, completed=done)
         bar.update(task, completed=done, total=total, note=note)
 
     return watch
@@ -73,12 +76,13 @@ def _rich_bar() -> Progress:
 
 def _plain(what: str) -> Watch:
     began = last = time.monotonic()
-    found = -1  # what had been done before: it says nothing of how long the rest takes
+    found, of = 0, -1  # what had been done before: it says nothing of how long the rest takes
 
     def watch(done: int, total: int, note: str = "") -> None:
-        nonlocal last, found
+        nonlocal began, last, found, of
         now = time.monotonic()
-        found = done if found < 0 else found
+        if total != of:  # the next piece of work begins
+            began, found, of = began if of < 0 else now, done, total
         if now - last >= PLAIN_SECONDS:
             last = now
             each = (now - began) / (done - found) if done > found else None
