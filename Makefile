@@ -37,7 +37,8 @@ test: lint
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-slow: .venv/.installed-dev
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "slow and not alone"
+	$(BIN)/pytest -m alone
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from alga.rivals.language import END, Language
 from alga.rivals.problems import draw, longest_chain, with_chain
 from tests.conftest import Result
 
+ROOT = Path(__file__).parents[1]
 TINY = Scale(digits=2, width=16, heads=2, layers=1, hidden=32, tokens=3000, batch_tokens=512)
 LANGUAGES = [name for name in rivals.METHODS if name not in {"alga", "first-type", "concatenated"}]
 
@@ -196,6 +198,17 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
 
 
+def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
+    content = json.loads((ROOT / "results" / "compare.json").read_text())
+    said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
+    assert (ROOT / "docs" / "compare.md").read_text() == said
+    assert content["setting"] == "small"
+    assert [record["method"] for record in content["records"]] == list(rivals.METHODS)
+    assert all(len(record["runs"]) >= 3 and len(record["search"]) >= 4 for record in content["records"])
+    brief = page.table(content["records"], content["scale"]["digits"], brief=True)
+    assert "\n".join(brief) in (ROOT / "README.md").read_text()
+
+
 def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
     found = page._pooled([None, None, [30, 100]])
     assert found is not None
@@ -222,7 +235,7 @@ def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
 
 
 def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:
-    text = (Path(__file__).parents[1] / "docs" / "rivals.md").read_text()
+    text = (ROOT / "docs" / "rivals.md").read_text()
     code = text.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "mine.py").write_text(code)
     kind = rivals.find(f"{tmp_path}/mine.py:Mine")

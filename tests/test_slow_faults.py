@@ -12,7 +12,7 @@ import pytest
 from tests.faults.page import page
 from tests.test_faults import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 def test_the_cut_harness_loses_nothing_and_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from alga.calculator import load
 from alga.serve import single
 from tests.test_slow_serve import running
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 STEPS = [("55", "10S"), ("10C86", "15S"), ("15C77", "15S"), ("15C58", "14S"), ("14C6", "7S")]
 

@@ -18,7 +18,7 @@ import pytest
 
 from alga.calculator import load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 @contextmanager

@@ -70,17 +70,18 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
     return "\n".join(lines)
 
 
-def table(records: Sequence[Record], digits: int) -> list[str]:
-    """Return the table of methods as lines of Markdown."""
+def table(records: Sequence[Record], digits: int, *, brief: bool = False) -> list[str]:
+    """Return the table of methods as lines of Markdown; the brief one is the README's."""
     lengths = [int(length) for length in records[0]["runs"][0]["lengths"]]
     shown = [length for length in (digits, digits + 1, 2 * digits, 4 * digits, 20 * digits) if length in lengths]
-    heads = ["method", "source", *(f"{length} digits" for length in shown), "parameters", "examples", "seconds", "rate"]
-    lines = [f"| {' | '.join([*heads, 'its authors report', 'is given'])} |", f"|{' --- |' * (len(heads) + 2)}"]
+    heads = ["method", "source", *(f"{length} digits" for length in shown), "parameters", "examples", "seconds"]
+    heads += ["its authors report"] if brief else ["rate", "its authors report", "is given"]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for record in records:
         runs = record["runs"]
         row = [record["title"], record["source"], *(_percent(accuracy(record, length)) for length in shown)]
         row += [f"{mean(run[key] for run in runs):,.0f}" for key in ("parameters", "examples", "seconds")]
-        row += [f"{record['rate']:g}", record["published"], record["given"]]
+        row += [record["published"]] if brief else [f"{record['rate']:g}", record["published"], record["given"]]
         lines.append(f"| {' | '.join(row)} |")
     return lines
 
