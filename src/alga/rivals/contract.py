@@ -54,7 +54,7 @@ class Rival(ABC):
     source: ClassVar[str]  # who described it
     given: ClassVar[str]  # what it is told that a plain sum does not say
     published: ClassVar[str] = "-"  # what its authors report, with the source that was read
-    rates: ClassVar[tuple[float, ...]] = (1e-3, 2e-3, 4e-3, 8e-3)  # among which the best is searched
+    rates: ClassVar[tuple[float, ...]] = (5e-4, 1e-3, 2e-3, 3e-3)  # among which the best is searched
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         self.scale, self.rate, self.seed = scale, rate, seed
