@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -196,17 +195,6 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
     assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
-
-
-def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
-    content = json.loads((ROOT / "results" / "compare.json").read_text())
-    said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
-    assert (ROOT / "docs" / "compare.md").read_text() == said
-    assert content["setting"] == "small"
-    assert [record["method"] for record in content["records"]] == list(rivals.METHODS)
-    assert all(len(record["runs"]) >= 3 and len(record["search"]) >= 4 for record in content["records"])
-    brief = page.table(content["records"], content["scale"]["digits"], brief=True)
-    assert "\n".join(brief) in (ROOT / "README.md").read_text()
 
 
 def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
