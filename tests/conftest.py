@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
+for name, value in (("GOMP_SPINCOUNT", "10000"), ("OPENBLAS_NUM_THREADS", "1")):
+    os.environ.setdefault(name, value)  # as the command line does, before torch and numpy are imported
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
