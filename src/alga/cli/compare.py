@@ -31,7 +31,7 @@ def compare(
     workers: Workers = None,
     report: Annotated[bool, typer.Option("--report", help="Run nothing: write the page from RESULTS again.")] = False,
 ) -> None:
-    """Train published methods of addition alike and test them far beyond their training (an hour on 2 cores).
+    """Train published methods of addition alike and test them far beyond their training (up to 90 minutes on 2 cores).
 
     Example: alga compare reversed abacus alga --setting quick --out runs/quick
     """
