@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-for name, value in (("GOMP_SPINCOUNT", "10000"), ("OPENBLAS_NUM_THREADS", "1")):
-    os.environ.setdefault(name, value)  # as the command line does, before torch and numpy are imported
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # likewise, before numpy is
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
