@@ -42,7 +42,8 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
     assert figure.read_text().count("<use") > 20  # marks of the points
 
 
-def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path) -> None:
+def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.ways, "TOGETHER", 3)
     load().save_pretrained(tmp_path / "mine")
     with bench.ways.ways(load(tmp_path / "mine")) as ways:
         assert "sequential" in {way.name for way in ways}
