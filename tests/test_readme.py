@@ -27,14 +27,13 @@ def rows() -> Iterator[tuple[str, str, str, str, str]]:
     """Yield name, prompts, parameters, margin and seconds of each network in the README's table."""
     table = README.partition("| network | prompts |")[2].partition("\n\n")[0]
     for line in table.splitlines()[2:]:
-        name, *figures = (cell.strip() for cell in line.strip("|").split("|")[:5])
-        family, several = re.match(r"`([a-z0-9-]+)`(?: ([0-9, ]+)$)?", name).groups()  # type: ignore[union-attr]
-        if several is None:
-            yield (family, *(figure.strip("*") for figure in figures))  # type: ignore[misc]
-            continue
-        each = [figure.removesuffix(" s").split(", ") for figure in figures]
-        for base, *parts in zip(several.split(", "), *each, strict=True):
-            yield (f"{family}{base}", *parts)  # type: ignore[misc]
+        name, prompts, parameters, margin, seconds = (cell.strip(" *") for cell in line.strip("|").split("|")[:5])
+        found = re.match(r"`([a-z0-9-]+)`(?: ([0-9, ]+)$)?", name)
+        assert found is not None, line
+        bases = found[2].split(", ") if found[2] else [""]
+        several = [figure.split(", ") if found[2] else [figure] for figure in (prompts, parameters, margin, seconds)]
+        for base, *figures in zip(bases, *several, strict=True):
+            yield f"{found[1]}{base}", figures[0], figures[1], figures[2], figures[3]
 
 
 def test_the_table_of_networks_is_whole_and_as_certified() -> None:
@@ -58,7 +57,9 @@ def test_what_is_claimed_of_proofs_is_what_the_certificates_hold() -> None:
     text = " ".join(README.split())
     assert f"All {covered['float64']} shipped networks are proven in float64, {covered['float32']} of them" in text
     assert covered["float64"] == len(proofs)
-    bounds = {bound.arithmetic: bound.margin for bound in proofs["addition"].bounds}  # type: ignore[union-attr]
+    adder = proofs["addition"]
+    assert adder is not None
+    bounds = {bound.arithmetic: bound.margin for bound in adder.bounds}
     stated = at_least(bounds["float32"] or 0.0, 2), at_least(bounds["float64"] or 0.0, 2)
     assert f"at least {stated[0]} logits in float32 ({stated[1]} in float64)" in text
 

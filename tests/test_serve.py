@@ -201,7 +201,7 @@ def test_too_many_steps_end_a_stream_on_the_way() -> None:
         response = httpx.post(f"{address}/v1/mul/steps", json={"operands": ["7" * 60, "9" * 60]}, timeout=60)
     name, data = events(response.text)[-1]
     assert name == "error"
-    assert "more than 200 steps" in data["error"]  # type: ignore[index]
+    assert "more than 200 steps" in str(data)
 
 
 def test_every_answer_has_a_strict_policy(client: httpx.Client) -> None:
