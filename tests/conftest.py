@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # likewise, before numpy is
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import hypothesis
 import pytest
@@ -23,6 +23,7 @@ from alga import tasks
 from alga.calculator import Calculator, load
 from alga.decoding import Decode, Decoded
 from alga.recipes import Recipe
+from alga.runs import SHIPPED
 from alga.tasks import Task
 from alga.tokens import Tokens
 
@@ -60,6 +61,21 @@ def chromium() -> str:
     return program("chromium", "browser")
 
 
+def start(*command: object, **more: Any) -> subprocess.Popen[str]:
+    """Start a module of Python, such as `alga`, as a process of its own."""
+    python = [sys.executable, "-m", *map(str, command)]
+    return subprocess.Popen(python, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def held(pid: int, kind: str = "VmRSS") -> int:
+    """Return the kilobytes that a process holds, or has held at most (VmHWM); 0 where it has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(kind)), 0)
+
+
 def wait_for(there: Callable[[], object], process: subprocess.Popen[str], seconds: float = 300) -> None:
     """Wait until something is there, as long as the process that makes it runs."""
     until = time.monotonic() + seconds
@@ -72,6 +88,12 @@ def wait_for(there: Callable[[], object], process: subprocess.Popen[str], second
 @pytest.fixture(scope="session")
 def adder() -> Calculator:
     return load()
+
+
+@pytest.fixture
+def parity(tmp_path: Path) -> Path:
+    """A copy of the smallest shipped network, to be spoiled."""
+    return Path(shutil.copytree(SHIPPED / "parity", tmp_path / "parity"))
 
 
 @pytest.fixture

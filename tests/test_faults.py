@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -249,27 +248,25 @@ def test_a_full_disk_is_told_with_the_files_name(
 
 
 @pytest.mark.parametrize("name", [*seal.SEALED, seal.NAME])
-def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
-    data = (run / name).read_bytes()
+def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, parity: Path) -> None:
+    data = (parity / name).read_bytes()
     for place in {*range(0, len(data), max(1, len(data) // 10)), len(data) - 1}:
-        (run / name).write_bytes(data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :])
+        (parity / name).write_bytes(data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :])
         with pytest.raises(AlgaError):
-            runs.load(run)
-    (run / name).write_bytes(data)
-    assert runs.load(run).certified
+            runs.load(parity)
+    (parity / name).write_bytes(data)
+    assert runs.load(parity).certified
 
 
 def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_it_anew_does_not_mind(
-    tmp_path: Path,
+    parity: Path,
 ) -> None:
-    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
-    (run / "certificate.json").unlink()
-    data = (run / "model.safetensors").read_bytes()
-    (run / "model.safetensors").write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    (parity / "certificate.json").unlink()
+    data = (parity / "model.safetensors").read_bytes()
+    (parity / "model.safetensors").write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
     with pytest.raises(AlgaError, match=r"model\.safetensors is not what was sealed"):
-        runs.load(run)
-    assert runs.load(run, read_certificate=False).certificate is None
+        runs.load(parity)
+    assert runs.load(parity, read_certificate=False).certificate is None
 
 
 def test_every_shipped_network_is_sealed() -> None:
@@ -279,14 +276,13 @@ def test_every_shipped_network_is_sealed() -> None:
         assert stated == [*seal.SEALED]
 
 
-def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_in_place_does(tmp_path: Path) -> None:
-    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
-    (run / "notes.txt").write_text("mine")
-    assert runs.load(run).certified
-    lines = (run / seal.NAME).read_text().splitlines(keepends=True)
-    (run / seal.NAME).write_text("".join(line for line in lines if "README" not in line))
+def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_in_place_does(parity: Path) -> None:
+    (parity / "notes.txt").write_text("mine")
+    assert runs.load(parity).certified
+    lines = (parity / seal.NAME).read_text().splitlines(keepends=True)
+    (parity / seal.NAME).write_text("".join(line for line in lines if "README" not in line))
     with pytest.raises(AlgaError, match=r"README\.md is not what was sealed"):
-        runs.load(run)
+        runs.load(parity)
 
 
 # --- the harness's own page -------------------------------------------------------------------------------------------
@@ -310,16 +306,15 @@ def test_the_page_does_not_hide_what_was_lost() -> None:
     assert f"{injected - 3:,} survived, 3 lost" in page(results)
 
 
-def test_weights_that_are_not_finite_are_no_network(tmp_path: Path) -> None:
+def test_weights_that_are_not_finite_are_no_network(parity: Path) -> None:
     import safetensors.torch
 
-    run = Path(shutil.copytree(runs.SHIPPED / "parity", tmp_path / "run"))
-    (run / "certificate.json").unlink()
-    data = (run / "model.safetensors").read_bytes()
+    (parity / "certificate.json").unlink()
+    data = (parity / "model.safetensors").read_bytes()
     metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
     for value in (torch.nan, torch.inf, -torch.inf):
         weights = safetensors.torch.load(data)
         weights["head.weight"][0, 0] = value
-        (run / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata))
+        (parity / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata))
         with pytest.raises(AlgaError, match="holds a number that is not finite"):
-            runs.load(run)
+            runs.load(parity)

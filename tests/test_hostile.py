@@ -130,11 +130,6 @@ def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_pa
 # --- run folders ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(PARITY, tmp_path / "run"))
-
-
 @settings(max_examples=60)
 @given(st.data())
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
@@ -168,58 +163,58 @@ def test_any_bytes_are_read_or_refused(reader: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json", "model.safetensors", "SHA256SUMS"])
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
-def test_what_is_no_file_in_a_run_is_refused_at_once(run: Path, name: str, kind: str) -> None:
-    (run / name).unlink()
+def test_what_is_no_file_in_a_run_is_refused_at_once(parity: Path, name: str, kind: str) -> None:
+    (parity / name).unlink()
     match kind:
         case "pipe":
-            os.mkfifo(run / name)
+            os.mkfifo(parity / name)
         case "folder":
-            (run / name).mkdir()
+            (parity / name).mkdir()
         case "loop":
-            (run / name).symlink_to(run / name)
+            (parity / name).symlink_to(parity / name)
         case "device":
-            (run / name).symlink_to("/dev/zero")
+            (parity / name).symlink_to("/dev/zero")
     began = time.monotonic()
     if kind == "loop" and name in {"certificate.json", "SHA256SUMS"}:
-        assert runs.load(run).certified is (name == "SHA256SUMS")  # as if it were not there
+        assert runs.load(parity).certified is (name == "SHA256SUMS")  # as if it were not there
     else:
         with pytest.raises(AlgaError):
-            runs.load(run)
+            runs.load(parity)
     assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
-def test_too_large_a_file_of_a_run_is_refused_unread(run: Path, name: str) -> None:
-    os.truncate(run / name, 2**40)
+def test_too_large_a_file_of_a_run_is_refused_unread(parity: Path, name: str) -> None:
+    os.truncate(parity / name, 2**40)
     with pytest.raises(AlgaError, match=r"has more than the .* bytes that are read"):
-        runs.load(run)
+        runs.load(parity)
 
 
-def test_a_run_folder_brings_no_code_along(run: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_folder_brings_no_code_along(parity: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task's name in config.json could be that of a Python file, which would be run."""
-    (run / "evil.py").write_text(f"open({str(run / 'trap')!r}, 'w')\n")
-    content = json.loads((run / "config.json").read_text())
-    for name in (f"{run}/evil.py:Evil", "evil.py:Evil"):
-        monkeypatch.chdir(run)
+    (parity / "evil.py").write_text(f"open({str(parity / 'trap')!r}, 'w')\n")
+    content = json.loads((parity / "config.json").read_text())
+    for name in (f"{parity}/evil.py:Evil", "evil.py:Evil"):
+        monkeypatch.chdir(parity)
         content["task"] = name
-        (run / "config.json").write_text(json.dumps(content))
+        (parity / "config.json").write_text(json.dumps(content))
         with pytest.raises(AlgaError, match="unknown task"):
-            runs.load(run)
+            runs.load(parity)
         content["task"] = "parity"
         content["training"]["recipe"]["task"] = name
-        (run / "config.json").write_text(json.dumps(content))
+        (parity / "config.json").write_text(json.dumps(content))
         with contextlib.suppress(AlgaError):
-            runs.load(run)
-        like = alga("train", "--like", run, "--out", run / f"like-{len(name)}", "--steps", 1)
+            runs.load(parity)
+        like = alga("train", "--like", parity, "--out", parity / f"like-{len(name)}", "--steps", 1)
         assert (like.code, "trap" in like.err) == (1, False), like.err  # it trains parity, for one step
-    stopped = Training.start(run / "stopped", tiny(), seed=5, threads=1)
+    stopped = Training.start(parity / "stopped", tiny(), seed=5, threads=1)
     list(stopped.run(should_stop=lambda: stopped.step >= 10))
-    content = json.loads((run / "stopped" / "config.json").read_text())
-    content["training"]["recipe"]["task"] = f"{run}/evil.py:Evil"
-    (run / "stopped" / "config.json").write_text(json.dumps(content))
-    resumed = alga("train", "--resume", run / "stopped")
+    content = json.loads((parity / "stopped" / "config.json").read_text())
+    content["training"]["recipe"]["task"] = f"{parity}/evil.py:Evil"
+    (parity / "stopped" / "config.json").write_text(json.dumps(content))
+    resumed = alga("train", "--resume", parity / "stopped")
     assert (resumed.code, "belongs to other settings" in resumed.err) == (2, True), resumed.err
-    assert not (run / "trap").exists()
+    assert not (parity / "trap").exists()
 
 
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 2**64 - 1))
@@ -255,12 +250,12 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("kind", HEADERS)
-def test_a_hostile_header_is_refused(kind: str, run: Path) -> None:
-    (run / "model.safetensors").write_bytes(HEADERS[kind])
+def test_a_hostile_header_is_refused(kind: str, parity: Path) -> None:
+    (parity / "model.safetensors").write_bytes(HEADERS[kind])
     with pytest.raises(AlgaError, match=r"model\.safetensors is damaged"):
-        runs.load(run)
+        runs.load(parity)
     with only_refused():
-        foreign.read(run / "model.safetensors")
+        foreign.read(parity / "model.safetensors")
 
 
 # --- plans, results, tasks --------------------------------------------------------------------------------------------

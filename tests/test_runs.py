@@ -28,11 +28,6 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
 
 
-@pytest.fixture(scope="module")
-def parity(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(SHIPPED / "parity", tmp_path_factory.mktemp("runs") / "parity"))
-
-
 def edit(path: Path, change: Callable[[dict[str, object]], object]) -> None:
     content = json.loads(path.read_text())
     change(content)

@@ -15,6 +15,7 @@ import pytest
 from alga import evaluation, runs, tasks
 from alga.arithmetic import Arithmetic
 from alga.calculator import Calculator
+from tests.conftest import held
 
 pytestmark = pytest.mark.slow
 
@@ -51,20 +52,11 @@ def command(folder: Path) -> list[str]:
 def test_large_files_are_added_in_bounded_memory(large: Path) -> None:
     process, peak = subprocess.Popen(command(large)), 0
     while process.poll() is None:
-        peak = max(peak, resident(process.pid))
+        peak = max(peak, held(process.pid, "VmHWM"))
         time.sleep(0.02)
     assert process.returncode == 0
     assert 0 < peak < 300_000  # kilobytes
     assert filecmp.cmp(large / "sum", large / "exact", shallow=False)
-
-
-def resident(pid: int) -> int:
-    """Return the most memory that a process has had, in kilobytes; 0 where it cannot be told."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
 
 
 def test_a_kill_midway_leaves_no_file_that_looks_finished(large: Path) -> None:

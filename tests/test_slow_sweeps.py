@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from alga import sweeps, trials
-from tests.conftest import Alga, wait_for
+from tests.conftest import Alga, start, wait_for
 from tests.faults.commands import alive, children
 
 pytestmark = pytest.mark.slow
@@ -37,12 +37,6 @@ def plan(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     return path
-
-
-def start(*command: object, **more: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
-    )
 
 
 def results(path: Path) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import random
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,14 @@ from alga import recipes, runs
 from alga.calculator import load
 from alga.recipes import Recipe
 from alga.training import Training
-from tests.conftest import wait_for
+from tests.conftest import start, wait_for
 
 pytestmark = pytest.mark.slow
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "alga", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
-    process = start("train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
+    process = start("alga", "train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert json.loads(out)["certified"] is True
@@ -55,14 +49,14 @@ def test_the_paper_recipe_learns(tmp_path: Path) -> None:
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     """kill -9 again and again: every time the run resumes, and ends in the bits of an undisturbed one."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    undisturbed = start("train", "--seed", "3", "--out", whole)
+    undisturbed = start("alga", "train", "--seed", "3", "--out", whole)
     undisturbed.communicate()
     assert undisturbed.returncode == 0
     rng = random.Random(0)
     arguments: tuple[object, ...] = ("train", "--seed", "3", "--out", killed)
     kills = 0
     while kills < 5:  # the harness of faults kills more often (tests/faults)
-        process = start(*arguments)
+        process = start("alga", *arguments)
         try:
             _, err = process.communicate(timeout=rng.uniform(2.5, 9))
             assert process.returncode == 0, err
@@ -74,7 +68,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
         if (killed / "config.json").exists():
             arguments = ("train", "--resume", killed)
     else:
-        final = start(*arguments)
+        final = start("alga", *arguments)
         _, err = final.communicate()
         assert final.returncode == 0, err
     assert kills > 0
@@ -88,17 +82,17 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    undisturbed = start("train", "--seed", "4", "--out", tmp_path / "whole")
+    undisturbed = start("alga", "train", "--seed", "4", "--out", tmp_path / "whole")
     undisturbed.communicate()
     assert undisturbed.returncode == 0
-    process = start("train", "--seed", "4", "--out", tmp_path / "stopped")
+    process = start("alga", "train", "--seed", "4", "--out", tmp_path / "stopped")
     wait_for((tmp_path / "stopped" / "metrics.jsonl").exists, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
     assert f"go on with: alga train --resume {tmp_path / 'stopped'}" in err
     assert "Traceback" not in err
-    resumed = start("train", "--resume", tmp_path / "stopped")
+    resumed = start("alga", "train", "--resume", tmp_path / "stopped")
     resumed.communicate()
     assert resumed.returncode == 0
     names = ("model.safetensors", "table.json")
