@@ -36,6 +36,22 @@ def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
     assert (tmp_path / "page.md").read_text() == written
 
 
+def test_the_authors_weights_are_judged_where_they_are_given(
+    alga: Callable[..., Result], tmp_path: Path, reference: Path
+) -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    stated = results.pop("author")
+    (tmp_path / "paper.json").write_text(json.dumps(results))  # all else is there already
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "curves.png").write_bytes(b"curves")
+    done = alga("reproduce", "--out", tmp_path, "--author", reference / "alga_r_Model.pt")
+    assert done.code == 0, done.err
+    found = json.loads((tmp_path / "paper.json").read_text())["author"]
+    assert found["least_margin"] == pytest.approx(stated.pop("least_margin"), abs=1e-3)
+    assert found == stated | {"least_margin": found["least_margin"]}
+    assert "all right, least margin 10.18" in (tmp_path / "paper.md").read_text()
+
+
 def test_the_page_does_not_hide_what_went_wrong() -> None:
     results = json.loads((ROOT / "results" / "paper.json").read_text())
     results["traces"]["same"]["65785+8765"] = False
