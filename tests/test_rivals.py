@@ -194,7 +194,7 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     weak = [{"lengths": {"2": [1, 4], "3": [0, 4], "4": None}}]
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
-    assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %)."
+    assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %: 25)."
 
 
 def test_a_seed_that_was_given_up_counts_as_wrong() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from alga import plots
 from alga.intervals import Interval, share
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Record = dict[str, Any]
+LEARNED: Final = 0.99  # of the sums within the training lengths
 
 
 def page(content: dict[str, Any], figure: str, chains: str) -> str:
@@ -80,10 +81,11 @@ def table(records: Sequence[Record], digits: int, *, brief: bool = False) -> lis
     for record in records:
         runs = record["runs"]
         row = [record["title"], record["source"], *(_percent(accuracy(record, length)) for length in shown)]
+        row[2] += "" if _learned(record, digits) else " †"
         row += [f"{mean(run[key] for run in runs):,.0f}" for key in ("parameters", "examples", "seconds")]
         row += [record["published"]] if brief else [f"{record['rate']:g}", record["published"], record["given"]]
         lines.append(f"| {' | '.join(row)} |")
-    return lines
+    return [*lines, "", f"†: did not get to {100 * LEARNED:.0f} % within its training lengths."]
 
 
 def accuracy(record: Record, length: int) -> float | None:
@@ -139,25 +141,31 @@ def _order(records: Sequence[Record], digits: int) -> list[str]:
     lengths = [int(n) for n in records[0]["runs"][0]["lengths"] if digits < int(n) <= 2 * digits]
     scores: dict[float, list[str]] = {}
     for record in records:
-        seeds = [_beyond(run, lengths) for run in record["runs"]]
+        seeds = [_of_seed(run, lengths) for run in record["runs"]]
         named = f"{record['title']} ({', '.join(f'{seed:.1f}' for seed in seeds)})"
         scores.setdefault(round(mean(seeds), 1), []).append(named)
     ordered = sorted(scores.items(), reverse=True)
     return [f"{place}. {score:.1f} %: {', '.join(named)}" for place, (score, named) in enumerate(ordered, start=1)]
 
 
-def _beyond(run: Record, lengths: Sequence[int]) -> float:
-    """Return the percentage of right answers of one seed over some lengths; what was not tried counts as wrong."""
+def _of_seed(run: Record, lengths: Sequence[int]) -> float:
+    """Return one seed's percentage of right answers over some lengths; what was not tried counts as wrong."""
     tried = [run["lengths"][str(length)] or [0, 1] for length in lengths]
     return 100 * mean(right / of for right, of in tried) if tried else 0.0
 
 
 def _inside(records: Sequence[Record], digits: int) -> list[str]:
     """Say which methods learned what they were trained on, and which did not get there."""
-    there = [r["title"] for r in records if (accuracy(r, digits) or 0.0) >= 0.99]
-    short = [f"{r['title']} ({_percent(accuracy(r, digits))})" for r in records if (accuracy(r, digits) or 0.0) < 0.99]
-    lines = [f"At least 99 % at {digits} digits: {', '.join(there) or 'none'}."]
-    return [*lines, f"Did not get there: {', '.join(short)}."] if short else lines
+    named: dict[bool, list[str]] = {True: [], False: []}
+    for record in records:
+        seeds = ", ".join(f"{_of_seed(run, [digits]):.0f}" for run in record["runs"])
+        named[_learned(record, digits)].append(f"{record['title']} ({_percent(accuracy(record, digits))}: {seeds})")
+    lines = [f"At least {100 * LEARNED:.0f} % at {digits} digits: {', '.join(named[True]) or 'none'}."]
+    return [*lines, f"Did not get there: {', '.join(named[False])}."] if named[False] else lines
+
+
+def _learned(record: Record, digits: int) -> bool:
+    return (accuracy(record, digits) or 0.0) >= LEARNED
 
 
 def _searched(records: Sequence[Record]) -> list[str]:
