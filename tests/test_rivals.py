@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -152,7 +153,7 @@ def test_a_new_method_is_one_file(tmp_path: Path, alga: Callable[..., Result]) -
     done = alga("compare", f"{tmp_path}/mine.py:Zero", "reversed", "--setting", "quick", "--out", tmp_path / "out")
     assert done.code == 0, done.err
     written = (tmp_path / "out" / "compare.md").read_text()
-    assert "| always zero | nobody | 0.0 % |" in written
+    assert "| always zero | nobody | 0.0 % † |" in written
     assert (tmp_path / "out" / "figures" / "compare.png").is_file()
     again = alga("compare", "--report", "--out", tmp_path / "out")
     assert again.code == 0
@@ -194,14 +195,14 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     weak = [{"lengths": {"2": [1, 4], "3": [0, 4], "4": None}}]
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
-    assert page._inside(records, 2)[1] == "Did not get there: c (25.0 %: 25)."
+    assert page._inside(records, 2)[1] == "- Did not get there: c (25.0 %: 25)."
 
 
 def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
-    found = page._pooled([None, None, [30, 100]])
-    assert found is not None
-    assert found.value == pytest.approx(0.1)
-    assert page._pooled([None, None]) is None
+    assert page._shares([None, None, [30, 100]]) == [0.0, 0.0, 0.3]
+    record = {"runs": [{"lengths": {"6": pair, "7": None}} for pair in (None, None, [30, 100])]}
+    assert page.accuracy(record, 6) == pytest.approx(0.1)
+    assert page.accuracy(record, 7) is None
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -220,6 +221,17 @@ def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
     assert before == settings()
     (tmp_path / "mine.py").write_text(OWN.replace('"0"', '"1"'))
     assert before != settings()
+
+
+def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
+    content = json.loads((ROOT / "results" / "compare.json").read_text())
+    said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
+    assert (ROOT / "docs" / "compare.md").read_text() == said
+    assert content["setting"] == "small"
+    assert [record["method"] for record in content["records"]] == list(rivals.METHODS)
+    assert all(len(record["runs"]) >= 3 and len(record["search"]) >= 4 for record in content["records"])
+    brief = page.table(content["records"], content["scale"]["digits"], brief=True)
+    assert "\n".join(brief) in (ROOT / "README.md").read_text()
 
 
 def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:

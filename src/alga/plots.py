@@ -114,6 +114,7 @@ class Series:
     label: str
     points: Sequence[tuple[float, tuple[float, float, float]]]
     joined: bool = True
+    singles: Sequence[tuple[float, float]] = ()  # what single runs measured: faint dots
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Panel:
 
 
 def study(panels: Sequence[Panel], title: str) -> Figure:
-    """Draw a study's panels side by side: medians or shares as points, their 95 % intervals as bars."""
+    """Draw a study's panels side by side: values as points, their intervals as bars."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=(11 if len(panels) > 1 else 8, 4.2), layout="constrained")
@@ -149,9 +150,12 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             below = [value - low for _, (value, low, _) in points]
             above = [min(high, top) - value for _, (value, _, high) in points]
             style = MARKERS[i % len(MARKERS)] if crowded else "o"
-            style += "-" if series.joined and not panel.names else ""
+            if series.joined and not panel.names:
+                style += "-" if i < COLOURS else "--"  # so that an earlier one shows through
             bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
             axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=series.label, **bars)
+            if series.singles:
+                axes.scatter(*zip(*series.singles, strict=True), s=14, color=colour, alpha=0.4, linewidths=0, zorder=1)
         axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
         axes.set_yscale(panel.yscale, **({"linthresh": 1.0} if panel.yscale == "symlog" else {}))
         if panel.names:

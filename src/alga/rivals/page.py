@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 from alga import plots
-from alga.intervals import Interval, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Record = dict[str, Any]
 LEARNED: Final = 0.99  # of the sums within the training lengths
+DRAWN: Final = "means as lines, each seed as a faint dot"
 
 
 def page(content: dict[str, Any], figure: str, chains: str) -> str:
@@ -23,25 +24,32 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
     lines = [
         "# Methods side by side",
         "",
-        "Written by `alga compare` from what it ran, not by hand; [rivals.md](rivals.md) tells how to add a method.",
-        f"Setting `{content['setting']}`: every method learns from sums of two numbers of up to {digits} digits, both",
-        f"of one length, with {scale['layers']} layers of width {scale['width']} ({scale['heads']} heads,",
-        f"{scale['hidden']} hidden units) and {scale['tokens']:,} tokens of text at most (to the batch), padding",
-        "included; then it adds numbers of other lengths. Exact match, *sampled*. The learning rate of each was",
-        "searched among the same values: all at an eighth of the compute, the best two at a half. Means over seeds;",
-        "ties are ties.",
+        _wrapped(
+            "Written by `alga compare` from what it ran, not by hand; [rivals.md](rivals.md) tells how to add "
+            f"a method. Setting `{content['setting']}`: every method learns from sums of two numbers of up to {digits} "
+            f"digits, both of one length, with {scale['layers']} layers of width {scale['width']} ({scale['heads']} "
+            f"heads, {scale['hidden']} hidden units) and {scale['tokens']:,} tokens of text at most (to the batch), "
+            "padding included; then it adds numbers of other lengths. Exact match, *sampled*; means over seeds."
+        ),
         "",
-        "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, and its",
-        "own last output with them. It never sees a whole number, so no length is out of its distribution. The two",
-        "variants that the paper rejects share that loop; the others must find the columns themselves, or their",
-        "format tells.",
+        *(["*A quick run shows that everything works, and no more.*", ""] if content["setting"] == "quick" else []),
+        _wrapped(
+            "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, and "
+            "its own last output with them. It never sees a whole number, so no length is out of its distribution. "
+            "The two variants that the paper rejects share that loop; the others must find the columns themselves, or "
+            "their format tells."
+        ),
         "",
         f"![Accuracy against length]({figure})",
         "",
         *table(records, digits),
         "",
-        "Seconds are of one thread while another run used the other core. `-`: not tried, because nothing was right at",
-        "the three lengths before; a single seed that was not tried any more counts as wrong.",
+        _wrapped(
+            "Seconds are of one thread while another run used the other core. Examples of a method that feeds columns "
+            "are columns, of the others sums. `-` at a length: not tried, because nothing was right at the three "
+            "lengths before; a single seed that was not tried any more counts as wrong. `-` of the authors: no figure "
+            "that we could read ([peers.md](peers.md))."
+        ),
         "",
         f"## Order at {digits + 1} to {2 * digits} digits",
         "",
@@ -51,6 +59,8 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         f"## Within the training lengths ({digits} digits)",
         "",
+        "Mean over all seeds; then each seed by itself, in percent.",
+        "",
         *_inside(records, digits),
         "",
         "## By the longest carry",
@@ -59,7 +69,11 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         "## Learning rates tried",
         "",
-        "Each rate with how many of the validation sums were right.",
+        _wrapped(
+            "Each rate with how many of the validation sums were right: all rates at an eighth of the compute, the "
+            "best two at a half, the best of these for the runs above. Ties go to the rate with more right digits, "
+            "then to the one that came first, which is the lower one at the beginning and the better one after that."
+        ),
         "",
         *_searched(records),
         "",
@@ -90,46 +104,45 @@ def table(records: Sequence[Record], digits: int, *, brief: bool = False) -> lis
 
 def accuracy(record: Record, length: int) -> float | None:
     """Return the share of right answers at a length over all seeds, None where no seed was tried any more."""
-    tried = _pooled([run["lengths"][str(length)] for run in record["runs"]])
-    return None if tried is None else tried.value
+    shares = _shares([run["lengths"][str(length)] for run in record["runs"]])
+    return mean(shares) if shares else None
 
 
 def figure(content: dict[str, Any]) -> Figure:
     """Draw accuracy against length."""
-    series = []
-    for record in content["records"]:
-        lengths = [int(length) for length in record["runs"][0]["lengths"]]
-        points = [(length, _pooled([run["lengths"][str(length)] for run in record["runs"]])) for length in lengths]
-        series.append(plots.Series(record["title"], [(length, point) for length, point in points if point is not None]))
+    series = [_series(record["title"], [run["lengths"] for run in record["runs"]]) for record in content["records"]]
     trained = content["scale"]["digits"]
     label = f"digits of each number (shaded: trained on up to {trained})"
     panel = plots.Panel(label, "exact match", series, xscale="log", until=trained)
-    return plots.study([panel], "Accuracy against length: all seeds together, 95 % intervals")
+    return plots.study([panel], f"Accuracy against length: {DRAWN}")
 
 
 def chains(content: dict[str, Any]) -> Figure:
     """Draw accuracy against the longest carry chain, within the training lengths and beyond."""
     panels = []
     for digits in content["records"][0]["runs"][0]["chains"]:
-        series = []
-        for record in content["records"]:
-            counted = record["runs"][0]["chains"][digits]
-            points = [
-                (int(chain), _pooled([run["chains"][digits][chain] for run in record["runs"]])) for chain in counted
-            ]
-            series.append(
-                plots.Series(record["title"], [(chain, point) for chain, point in points if point is not None])
-            )
+        series = [
+            _series(record["title"], [run["chains"][digits] for run in record["runs"]]) for record in content["records"]
+        ]
         panels.append(plots.Panel(f"columns of the longest carry, {digits} digits", "exact match", series))
-    return plots.study(panels, "Accuracy against the longest carry: all seeds together, 95 % intervals")
+    return plots.study(panels, f"Accuracy against the longest carry: {DRAWN}")
 
 
-def _pooled(pairs: Sequence[list[int] | None]) -> Interval | None:
-    """Return the share over all seeds; one that was not tried any more counts as wrong, unless none was."""
-    tried = [pair for pair in pairs if pair is not None]
-    if not tried:
-        return None
-    return share(sum(pair[0] for pair in tried), len(pairs) * max(pair[1] for pair in tried))
+def _series(title: str, runs: Sequence[dict[str, list[int] | None]]) -> plots.Series:
+    """Return what several seeds counted, each by the same keys, as a line of means and a dot for each seed."""
+    shares = {int(key): _shares([run[key] for run in runs]) for key in runs[0]}
+    means = [(x, mean(each)) for x, each in shares.items() if each]
+    singles = [(x, one) for x, each in shares.items() for one in each]
+    return plots.Series(title, [(x, (y, y, y)) for x, y in means], singles=singles)
+
+
+def _shares(pairs: Sequence[list[int] | None]) -> list[float]:
+    """Return each seed's share; one that was not tried any more counts as wrong; none where no seed was tried."""
+    return [pair[0] / pair[1] if pair else 0.0 for pair in pairs] if any(pairs) else []
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _percent(value: float | None) -> str:
@@ -145,7 +158,8 @@ def _order(records: Sequence[Record], digits: int) -> list[str]:
         named = f"{record['title']} ({', '.join(f'{seed:.1f}' for seed in seeds)})"
         scores.setdefault(round(mean(seeds), 1), []).append(named)
     ordered = sorted(scores.items(), reverse=True)
-    return [f"{place}. {score:.1f} %: {', '.join(named)}" for place, (score, named) in enumerate(ordered, start=1)]
+    lines = [f"{place}. {score:.1f} %: {', '.join(named)}" for place, (score, named) in enumerate(ordered, start=1)]
+    return [_wrapped(line, "   ") for line in lines]
 
 
 def _of_seed(run: Record, lengths: Sequence[int]) -> float:
@@ -160,8 +174,9 @@ def _inside(records: Sequence[Record], digits: int) -> list[str]:
     for record in records:
         seeds = ", ".join(f"{_of_seed(run, [digits]):.0f}" for run in record["runs"])
         named[_learned(record, digits)].append(f"{record['title']} ({_percent(accuracy(record, digits))}: {seeds})")
-    lines = [f"At least {100 * LEARNED:.0f} % at {digits} digits: {', '.join(named[True]) or 'none'}."]
-    return [*lines, f"Did not get there: {', '.join(named[False])}."] if named[False] else lines
+    lines = [f"- At least {100 * LEARNED:.0f} % at {digits} digits: {', '.join(named[True]) or 'none'}."]
+    lines += [f"- Did not get there: {', '.join(named[False])}."] if named[False] else []
+    return [_wrapped(line, "  ") for line in lines]
 
 
 def _learned(record: Record, digits: int) -> bool:
