@@ -195,7 +195,7 @@ def test_ties_are_ties_and_failures_are_told() -> None:
     weak = [{"lengths": {"2": [1, 4], "3": [0, 4], "4": None}}]
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
     assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
-    assert page._inside(records, 2)[1] == "- Did not get there: c (25.0 %: 25)."
+    assert page._inside(records, 2)[1] == "- Did not get there: c (25.0 %: 25.0)."
 
 
 def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
@@ -223,6 +223,22 @@ def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
     assert before != settings()
 
 
+def test_a_method_of_a_later_version_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings() -> Any:
+        return comparison._settings("plain", TINY, 1e-3, 0, comparison.quick())
+
+    before = settings()
+    monkeypatch.setattr(rivals.find("plain"), "version", 2)
+    assert before != settings()
+
+
+@pytest.mark.parametrize("name", ["alga", "first-type", "concatenated"])
+def test_methods_that_feed_columns_say_what_they_wrote_for_each(name: str) -> None:
+    rival = made(name)
+    rival.train()
+    assert rival.answer([("12", "34")])[0].generated.startswith("24:")
+
+
 def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
     content = json.loads((ROOT / "results" / "compare.json").read_text())
     said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
@@ -234,10 +250,12 @@ def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
     assert "\n".join(brief) in (ROOT / "README.md").read_text()
 
 
-def test_the_method_of_the_docs_runs_as_written(tmp_path: Path, alga: Callable[..., Result]) -> None:
+def test_the_method_of_the_docs_runs_as_written(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "rivals.md").read_text()
     code = text.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "mine.py").write_text(code)
     kind = rivals.find(f"{tmp_path}/mine.py:Mine")
-    assert kind(TINY, 1e-3, 0).reply("128", "367") == made("reversed").reply("128", "367")
-    assert alga("compare", "--help").code == 0
+    mine = kind(TINY, 1e-3, 0)
+    assert mine.reply("128", "367") == made("reversed").reply("128", "367")
+    assert mine.train().tokens >= TINY.tokens
+    assert mine.answer([("12", "34")])[0].generated

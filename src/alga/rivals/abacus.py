@@ -12,10 +12,9 @@ from alga.tasks.numbers import DIGITS
 class Abacus(Language):
     """Both numbers and the sum are written units first; equal places have equal embeddings, moved at random."""
 
-    name: ClassVar = "abacus"
     title: ClassVar = "Abacus embeddings"
     source: ClassVar = "McLeish et al. 2024"
-    given: ClassVar = "each digit's place in its number"
+    given: ClassVar = "each digit's place in its number, moved at random in training"
     published: ClassVar = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
     rows: int = 256

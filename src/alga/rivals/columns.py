@@ -1,4 +1,8 @@
-"""ALGA itself, and two ways that the paper rejects: both know one column at a time, and share its outer loop."""
+"""ALGA itself, and two ways that the paper does not take: both know one column at a time, and share its outer loop.
+
+They learn from columns, not from sums: every column that a sum of any length can lead to is in their training, but for
+the first type alone, which sees those without a context.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from alga import engines, recipes, tasks
 from alga.calculator import Calculator
-from alga.decoding import Decoded
+from alga.decoding import Decode, Decoded
 from alga.progress import Watch, unwatched
 from alga.rivals.contract import Attempt, Learned, Problem, Rival
 from alga.rivals.language import END, Language, Tokens
@@ -25,18 +29,17 @@ POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # token
 
 
 class Alga(Rival):
-    """The paper's method by the recipe `fast`; training ends at the certificate."""
+    """The paper's method by the recipe `fast`, with the scale's heads and rate; training ends at the certificate."""
 
-    name: ClassVar = "alga"
     title: ClassVar = "ALGA"
-    source: ClassVar = "Patriota 2024, recipe `fast`"
-    given: ClassVar = "an outer loop that feeds it columns one by one"
+    source: ClassVar = "Patriota 2024; the recipe `fast` but for heads and rate"
+    given: ClassVar = "an outer loop that feeds it columns one by one; it learns from columns"
     published: ClassVar = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
     second_type_share: ClassVar[float | None] = None
 
     @cached_property
     def _training(self) -> Training:
-        return Training.start(None, self.recipe, seed=self.seed, threads=1, device="cpu")
+        return Training.start(None, self.recipe, seed=self.seed, threads=1, device=self.scale.device)
 
     @property
     def recipe(self) -> Recipe:
@@ -61,16 +64,14 @@ class Alga(Rival):
         return Learned(examples, examples * POSITIONS, training.step)
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
-        answers = Calculator(self._training.as_run()).solve_many(problems, engine="sequential")
-        return [Attempt(answer.answer, answer.failure or f"{answer.solutions[-1].steps} steps") for answer in answers]
+        return _column_by_column(Calculator(self._training.as_run()).decoder, problems)
 
 
 class FirstType(Alga):
     """The same without contexts in training: it learns 9+9, and must fail from the second column on."""
 
-    name: ClassVar = "first-type"
     title: ClassVar = "first type only"
-    source: ClassVar = "Patriota 2024, rejected there"
+    source: ClassVar = "Patriota 2024, not adopted there"
     given: ClassVar = f"{Alga.given}; but all after the first have a context, of which it saw none: it must fail"
     published: ClassVar = "does not generalise (section 2.1)"
     second_type_share: ClassVar[float | None] = 0.0
@@ -79,10 +80,10 @@ class FirstType(Alga):
 class Concatenated(Language):
     """Prompt and output are one string, and the next token is learned at every position of it."""
 
-    name: ClassVar = "concatenated"
     title: ClassVar = "concatenated"
-    source: ClassVar = "Patriota 2024, rejected there"
+    source: ClassVar = "Patriota 2024, not adopted there"
     given: ClassVar = Alga.given
+    published: ClassVar = '"not guaranteed to work effectively" (section 2.2)'
     vocabulary: ClassVar = TaskTokens.of(TASK).vocabulary
     whole: ClassVar = True
 
@@ -96,7 +97,7 @@ class Concatenated(Language):
         return "".join(reply) or None
 
     def example(self) -> tuple[Tokens, Tokens]:
-        """Draw as the paper does: half of the instances have a context."""
+        """Draw from the whole domain; half of the instances have a context, as in the paper."""
         first, second = self._instances
         instance = self.rng.choice(self.rng.choice((first, second)))
         return [*instance.prompt, START], [*instance.output]
@@ -115,5 +116,11 @@ class Concatenated(Language):
             good = [output if output and set(output) <= set(TASK.symbols) else None for output in outputs]
             return [Decoded("".join(reply), output, 1.0) for reply, output in zip(replies, good, strict=True)]
 
-        solutions = engines.sequential.solve(TASK, decode, list(problems))
-        return [Attempt(solution.answer, solution.failure or f"{solution.steps} steps") for solution in solutions]
+        return _column_by_column(decode, problems)
+
+
+def _column_by_column(decode: Decode, problems: Sequence[Problem]) -> list[Attempt]:
+    """Answer by the outer loop; what was generated is every prompt and what was written for it."""
+    solutions = engines.sequential.solve(TASK, decode, list(problems), keep_steps=True)
+    written = [" ".join(f"{step.prompt}:{step.text}" for step in solution.trace) for solution in solutions]
+    return [Attempt(solution.answer, text) for solution, text in zip(solutions, written, strict=True)]

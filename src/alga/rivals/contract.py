@@ -49,12 +49,12 @@ class Learned:
 class Rival(ABC):
     """A method that learns to add. One is made for each training, with its scale, learning rate and seed."""
 
-    name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]  # who described it
     given: ClassVar[str]  # what it is told that a plain sum does not say
     published: ClassVar[str] = "-"  # what its authors report, with the source that was read
     rates: ClassVar[tuple[float, ...]] = (5e-4, 1e-3, 2e-3, 3e-3)  # among which the best is searched
+    version: ClassVar[int] = 1  # raised when what the method does changes: earlier runs of it count no more
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         self.scale, self.rate, self.seed = scale, rate, seed

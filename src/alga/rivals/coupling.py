@@ -12,10 +12,9 @@ from alga.tasks.numbers import DIGITS, without_zeros
 class Coupling(Language):
     """Numbers are filled up with zeros to one length, the sum is written units first and one digit longer."""
 
-    name: ClassVar = "coupling"
     title: ClassVar = "position coupling"
     source: ClassVar = "Cho et al. 2024"
-    given: ClassVar = "which digits belong to one column"
+    given: ClassVar = "which digits belong to one column; places moved at random in training"
     published: ClassVar = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
     rows: int = 256

@@ -28,6 +28,7 @@ from alga.rivals.problems import draw
 PAD: Final = "<pad>"
 END: Final = "<end>"
 LONGEST: Final = 4096  # positions that a network can count
+PLACES: Final = 512  # learned embeddings of places, where a method has them
 TOGETHER: Final = 64  # problems generated side by side
 FINAL_RATE: Final = 0.1  # of the highest rate, at the end
 WARMUP: Final = 0.05  # of all steps
@@ -86,8 +87,8 @@ class Language(Rival):
             layers=scale.layers, hidden=scale.hidden, dropout=0.0,
         )  # fmt: skip
         longest = ["9" * scale.digits] * 2
-        if self.rows:  # at least enough for what is learned from
-            self.rows = max(self.rows, len([*self.question(*longest), *self.reply(*longest), END]))
+        if self.rows:  # at least enough for texts twice as long as what is learned from
+            self.rows = max(self.rows, 2 * len([*self.question(*longest), *self.reply(*longest), END]))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.network = Network(config, self.rows).to(scale.device)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from alga.rivals.language import Language, Tokens
+from alga.rivals.language import PLACES, Language, Tokens
 from alga.rivals.plain import added, digits_only
-from alga.rivals.scratchpad import BEGIN, FINISH, PLACES
+from alga.rivals.scratchpad import BEGIN, FINISH
 from alga.tasks.numbers import DIGITS
 
 SET_DIGIT, SET_CARRY = "A->", "C->"
-BEYOND = "trained on up to 7 digits, 0 % on 8 (log in the repository)"
-SAMPLES = "`sample_efficiency.csv` there"
+BEYOND = "trained on up to 7 digits, 0 % on 8 (`result_7digit.csv` in the repository)"
+SAMPLES = "`sample_efficiency.csv` in the repository"
 
 
 class Reversed(Language):
     """The sum is written units first."""
 
-    name: ClassVar = "reversed"
     title: ClassVar = "reversed sum"
     source: ClassVar = "Lee et al. 2024"
     given: ClassVar = "nothing but the order"
     published: ClassVar = f"{BEYOND}; 3 digits: 99.8 % after 5,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
+    rows: int = PLACES
+    version: ClassVar = 2  # with learned places, as in the repository
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first, "+", *second, "="]
@@ -37,12 +38,11 @@ class Reversed(Language):
 class Simplified(Reversed):
     """A line for each column: its digit and its carry; then the sum."""
 
-    name: ClassVar = "simplified"
     title: ClassVar = "simplified scratchpad"
     given: ClassVar = "digit and carry of each column"
-    published: ClassVar = f"{BEYOND}; 3 digits: 99.7 % after 2,000 samples ({SAMPLES})"
+    published: ClassVar = f"3 digits: 99.7 % after 2,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (*DIGITS, "+", "=", SET_DIGIT, SET_CARRY, ",", "\n", FINISH)
-    rows: int = PLACES
+    version: ClassVar = 1
 
     def reply(self, first: str, second: str) -> Tokens:
         """Return the lines and the sum.
@@ -67,10 +67,9 @@ class Detailed(Simplified):
     Commas within the lists of digits and full stops are left out: the same said in fewer tokens.
     """
 
-    name: ClassVar = "detailed"
     title: ClassVar = "detailed scratchpad"
     given: ClassVar = "the working in every detail"
-    published: ClassVar = f"{BEYOND}; 3 digits: 99.8 % after 1,000 samples ({SAMPLES})"
+    published: ClassVar = f"3 digits: 99.8 % after 1,000 samples ({SAMPLES})"
     vocabulary: ClassVar = (
         *DIGITS, "+", "=", SET_DIGIT, SET_CARRY, ",", "\n", BEGIN, FINISH, "[", "]", "A=", "C=", "has", "digits", "END"
     )  # fmt: skip

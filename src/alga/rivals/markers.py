@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from alga.rivals.language import Language, Tokens
+from alga.rivals.language import PLACES, Language, Tokens
 from alga.rivals.plain import added
 from alga.tasks.numbers import DIGITS
 
@@ -24,12 +24,13 @@ def marked(number: str) -> Tokens:
 class Markers(Language):
     """Explicit place markers, in the question and in the reply."""
 
-    name: ClassVar = "markers"
     title: ClassVar = "place markers"
     source: ClassVar = "Nogueira et al. 2021"
     given: ClassVar = "the place of every digit"
-    published: ClassVar = "up to 60 digits (abstract)"
+    published: ClassVar = "up to 60 digits; no rule that is independent of the lengths in training (abstract)"
     vocabulary: ClassVar = (*DIGITS, MARK, "+", "=")
+    rows: int = PLACES
+    version: ClassVar = 2  # with learned places: its texts are as long as a scratchpad's
 
     def question(self, first: str, second: str) -> Tokens:
         return [*marked(first), "+", *marked(second), "="]

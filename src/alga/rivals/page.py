@@ -26,18 +26,20 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         _wrapped(
             "Written by `alga compare` from what it ran, not by hand; [rivals.md](rivals.md) tells how to add "
-            f"a method. Setting `{content['setting']}`: every method learns from sums of two numbers of up to {digits} "
-            f"digits, both of one length, with {scale['layers']} layers of width {scale['width']} ({scale['heads']} "
-            f"heads, {scale['hidden']} hidden units) and {scale['tokens']:,} tokens of text at most (to the batch), "
-            "padding included; then it adds numbers of other lengths. Exact match, *sampled*; means over seeds."
+            f"a method. Setting `{content['setting']}`: every method has {scale['layers']} layers of width "
+            f"{scale['width']} ({scale['heads']} heads, {scale['hidden']} hidden units) and learns from "
+            f"{scale['tokens']:,} tokens of text at most (to the batch), padding included: sums of two numbers of one "
+            f"length, up to {digits} digits. Then it adds numbers of other lengths. Exact match, *sampled*; means over "
+            "seeds."
         ),
         "",
         *(["*A quick run shows that everything works, and no more.*", ""] if content["setting"] == "quick" else []),
         _wrapped(
             "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, and "
-            "its own last output with them. It never sees a whole number, so no length is out of its distribution. "
-            "The two variants that the paper rejects share that loop; the others must find the columns themselves, or "
-            "their format tells."
+            "its own last output with them. It never sees a whole number, and learns from columns instead of sums: "
+            "all that a sum of any length can lead to, so no length is out of its distribution. The two variants that "
+            "the paper does not adopt share that loop (one of them sees only columns without a context); the others "
+            "must find the columns themselves, or their format tells."
         ),
         "",
         f"![Accuracy against length]({figure})",
@@ -45,10 +47,19 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         *table(records, digits),
         "",
         _wrapped(
-            "Seconds are of one thread while another run used the other core. Examples of a method that feeds columns "
-            "are columns, of the others sums. `-` at a length: not tried, because nothing was right at the three "
-            "lengths before; a single seed that was not tried any more counts as wrong. `-` of the authors: no figure "
-            "that we could read ([peers.md](peers.md))."
+            "Seconds are of one thread while another run used the other core. Only ALGA's training ends before its "
+            "tokens do, at the certificate: its seconds and examples are not those of equal compute. Examples of a "
+            "method that feeds columns are columns, of the others sums. `-` at a length: not tried, because nothing "
+            "was right at three lengths in a row before; a single seed that was not tried any more counts as wrong. "
+            "`-` of the authors: no figure that we could read ([peers.md](peers.md))."
+        ),
+        "",
+        _wrapped(
+            "Where a token of a text stands is told by sinusoids (plain, concatenated) or by learned embeddings (the "
+            "others that read texts). Only Abacus embeddings and position coupling have them moved at random in "
+            "training, over 100 places, so that numbers of 100 digits can be asked for. In longer sums the others "
+            "that read whole sums stand on places that they never saw; and these two learn each place from fewer "
+            "examples than with a narrower range."
         ),
         "",
         f"## Order at {digits + 1} to {2 * digits} digits",
@@ -57,13 +68,17 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         "",
         *_order(records, digits),
         "",
-        f"## Within the training lengths ({digits} digits)",
+        f"## Within the training lengths (1 to {digits} digits)",
         "",
-        "Mean over all seeds; then each seed by itself, in percent.",
+        "Mean over these lengths and all seeds; then each seed by itself.",
         "",
         *_inside(records, digits),
         "",
         "## By the longest carry",
+        "",
+        f"Sums of {digits} digits.",
+        "",
+        *_chained(records, str(digits)),
         "",
         f"![Accuracy against the longest carry chain]({chains})",
         "",
@@ -72,7 +87,9 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         _wrapped(
             "Each rate with how many of the validation sums were right: all rates at an eighth of the compute, the "
             "best two at a half, the best of these for the runs above. Ties go to the rate with more right digits, "
-            "then to the one that came first, which is the lower one at the beginning and the better one after that."
+            "then to the one that came first, which is the lower one at the beginning and the better one after that. "
+            "What is learned late shows little at an eighth, so the first choice may miss; no rate above the highest "
+            "is tried ([decisions.md](decisions.md))."
         ),
         "",
         *_searched(records),
@@ -88,18 +105,20 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
 def table(records: Sequence[Record], digits: int, *, brief: bool = False) -> list[str]:
     """Return the table of methods as lines of Markdown; the brief one is the README's."""
     lengths = [int(length) for length in records[0]["runs"][0]["lengths"]]
-    shown = [length for length in (digits, digits + 1, 2 * digits, 4 * digits, 20 * digits) if length in lengths]
-    heads = ["method", "source", *(f"{length} digits" for length in shown), "parameters", "examples", "seconds"]
+    beyond = sorted({digits + 1, 2 * digits, 4 * digits, lengths[-1]} & {*lengths})
+    heads = ["method", "source", f"1 to {digits} digits", *(f"{length} digits" for length in beyond)]
+    heads += ["parameters", "examples", "seconds"]
     heads += ["its authors report"] if brief else ["rate", "its authors report", "is given"]
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for record in records:
         runs = record["runs"]
-        row = [record["title"], record["source"], *(_percent(accuracy(record, length)) for length in shown)]
-        row[2] += "" if _learned(record, digits) else " †"
+        inside = mean(_within(record, digits))
+        row = [record["title"], record["source"], _percent(inside) + ("" if inside >= LEARNED else " †")]
+        row += [_percent(accuracy(record, length)) for length in beyond]
         row += [f"{mean(run[key] for run in runs):,.0f}" for key in ("parameters", "examples", "seconds")]
         row += [record["published"]] if brief else [f"{record['rate']:g}", record["published"], record["given"]]
         lines.append(f"| {' | '.join(row)} |")
-    return [*lines, "", f"†: did not get to {100 * LEARNED:.0f} % within its training lengths."]
+    return [*lines, "", f"†: did not get to {100 * LEARNED:.0f} % within the lengths of its training."]
 
 
 def accuracy(record: Record, length: int) -> float | None:
@@ -154,33 +173,48 @@ def _order(records: Sequence[Record], digits: int) -> list[str]:
     lengths = [int(n) for n in records[0]["runs"][0]["lengths"] if digits < int(n) <= 2 * digits]
     scores: dict[float, list[str]] = {}
     for record in records:
-        seeds = [_of_seed(run, lengths) for run in record["runs"]]
-        named = f"{record['title']} ({', '.join(f'{seed:.1f}' for seed in seeds)})"
-        scores.setdefault(round(mean(seeds), 1), []).append(named)
+        seeds = _of_seeds(record, lengths)
+        scores.setdefault(round(100 * mean(seeds), 1), []).append(f"{record['title']} ({_each(seeds)})")
     ordered = sorted(scores.items(), reverse=True)
     lines = [f"{place}. {score:.1f} %: {', '.join(named)}" for place, (score, named) in enumerate(ordered, start=1)]
     return [_wrapped(line, "   ") for line in lines]
 
 
-def _of_seed(run: Record, lengths: Sequence[int]) -> float:
-    """Return one seed's percentage of right answers over some lengths; what was not tried counts as wrong."""
-    tried = [run["lengths"][str(length)] or [0, 1] for length in lengths]
-    return 100 * mean(right / of for right, of in tried) if tried else 0.0
+def _of_seeds(record: Record, lengths: Sequence[int]) -> list[float]:
+    """Return each seed's share of right answers over some lengths; what was not tried counts as wrong."""
+    tried = [[run["lengths"][str(length)] or [0, 1] for length in lengths] for run in record["runs"]]
+    return [mean(right / of for right, of in each) for each in tried]
+
+
+def _within(record: Record, digits: int) -> list[float]:
+    """Return each seed's share of right answers within the training lengths."""
+    return _of_seeds(record, [int(length) for length in record["runs"][0]["lengths"] if int(length) <= digits])
+
+
+def _each(seeds: Sequence[float]) -> str:
+    return ", ".join(f"{100 * seed:.1f}" for seed in seeds)
 
 
 def _inside(records: Sequence[Record], digits: int) -> list[str]:
     """Say which methods learned what they were trained on, and which did not get there."""
     named: dict[bool, list[str]] = {True: [], False: []}
     for record in records:
-        seeds = ", ".join(f"{_of_seed(run, [digits]):.0f}" for run in record["runs"])
-        named[_learned(record, digits)].append(f"{record['title']} ({_percent(accuracy(record, digits))}: {seeds})")
-    lines = [f"- At least {100 * LEARNED:.0f} % at {digits} digits: {', '.join(named[True]) or 'none'}."]
+        seeds = _within(record, digits)
+        named[mean(seeds) >= LEARNED].append(f"{record['title']} ({_percent(mean(seeds))}: {_each(seeds)})")
+    lines = [f"- At least {100 * LEARNED:.0f} %: {', '.join(named[True]) or 'none'}."]
     lines += [f"- Did not get there: {', '.join(named[False])}."] if named[False] else []
     return [_wrapped(line, "  ") for line in lines]
 
 
-def _learned(record: Record, digits: int) -> bool:
-    return (accuracy(record, digits) or 0.0) >= LEARNED
+def _chained(records: Sequence[Record], digits: str) -> list[str]:
+    """Return accuracy by the longest carry as lines of Markdown."""
+    chains = list(records[0]["runs"][0]["chains"][digits])
+    heads = ["longest carry, in columns", *chains]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for record in records:
+        shares = [_shares([run["chains"][digits][chain] for run in record["runs"]]) for chain in chains]
+        lines.append(f"| {' | '.join([record['title'], *(_percent(mean(each)) for each in shares)])} |")
+    return lines
 
 
 def _searched(records: Sequence[Record]) -> list[str]:

@@ -22,11 +22,10 @@ def digits_only(reply: Tokens) -> str | None:
 class Plain(Language):
     """Nothing but the sum."""
 
-    name: ClassVar = "plain"
     title: ClassVar = "plain decoder"
     source: ClassVar = "Vaswani et al. 2017, as Nogueira et al. 2021 use it"
     given: ClassVar = "nothing"
-    published: ClassVar = "cannot learn addition rules that are independent of length (abstract)"
+    published: ClassVar = "no rule that is independent of the lengths in training (abstract)"
     vocabulary: ClassVar = (*DIGITS, "+", "=")
 
     def question(self, first: str, second: str) -> Tokens:

@@ -31,9 +31,10 @@ def with_chain(rng: Random, digits: int, chain: int) -> Problem:
         columns[start] = rng.choice(CARRYING)
         for place in range(start + 1, start + chain):
             columns[place] = rng.choice(NINES)
-    leading = [column for column in (CARRYING if chain == 1 == digits - start else NINES if start + chain == digits
-               and chain > 1 else ABSORBING) if "0" not in column]  # fmt: skip
-    columns[-1] = rng.choice(leading)  # numbers have no leading zeros
+    kind = ABSORBING
+    if start + chain == digits:  # the carry ends in the leading column
+        kind = NINES if chain > 1 else CARRYING if chain else ABSORBING
+    columns[-1] = rng.choice([column for column in kind if "0" not in column])  # numbers have no leading zeros
     first, second = ("".join(column[i] for column in reversed(columns)) for i in range(2))
     return first, second
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from alga.rivals.language import Language, Tokens
+from alga.rivals.language import PLACES, Language, Tokens
 from alga.rivals.plain import added, digits_only
 from alga.tasks.numbers import DIGITS
 
 CARRY = "C:"
 BEGIN, FINISH = "<scratch>", "</scratch>"
-PLACES = 512  # learned: with sinusoids no scratchpad was learned within the compute
 
 
 class Scratchpad(Language):
     """The whole state of the working is copied from line to line."""
 
-    name: ClassVar = "scratchpad"
     title: ClassVar = "scratchpad"
     source: ClassVar = "Nye et al. 2021"
     given: ClassVar = "the working, digit by digit"
