@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alga import foreign
+from alga import foreign, runs
 from alga.errors import AlgaError
 from tests.test_foreign import as_archive, as_r, as_torch, raw, theirs, vector, wrapped
 from tests.test_hostile import PARITY, file_of, only_refused
@@ -99,3 +100,15 @@ def test_weights_come_from_a_file_only(kind: str, tmp_path: Path) -> None:
     (tmp_path / "device").symlink_to("/dev/zero")
     with pytest.raises(AlgaError, match="expected an ordinary file, got a pipe or a device"):
         foreign.read(tmp_path / kind)
+
+
+def test_weights_that_are_not_finite_are_no_network(parity: Path) -> None:
+    (parity / "certificate.json").unlink()
+    data = (parity / "model.safetensors").read_bytes()
+    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    for value in (torch.nan, torch.inf, -torch.inf):
+        weights = safetensors.torch.load(data)
+        weights["head.weight"][0, 0] = value
+        (parity / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata))
+        with pytest.raises(AlgaError, match="holds a number that is not finite"):
+            runs.load(parity)

@@ -239,6 +239,12 @@ def test_methods_that_feed_columns_say_what_they_wrote_for_each(name: str) -> No
     assert rival.answer([("12", "34")])[0].generated.startswith("24:")
 
 
+def test_the_page_tells_rightly_where_tokens_stand() -> None:
+    texts = {name: made(name) for name in [*LANGUAGES, "concatenated"]}
+    assert {name for name, rival in texts.items() if not rival.rows} == {"plain", "concatenated"}
+    assert {name: rival.offsets for name, rival in texts.items() if rival.offsets} == {"abacus": 100, "coupling": 100}
+
+
 def test_the_committed_page_and_the_readme_say_what_the_records_say() -> None:
     content = json.loads((ROOT / "results" / "compare.json").read_text())
     said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
@@ -258,4 +264,5 @@ def test_the_method_of_the_docs_runs_as_written(tmp_path: Path) -> None:
     mine = kind(TINY, 1e-3, 0)
     assert mine.reply("128", "367") == made("reversed").reply("128", "367")
     assert mine.train().tokens >= TINY.tokens
-    assert mine.answer([("12", "34")])[0].generated
+    assert len(mine.answer([("12", "34"), ("5", "7")])) == 2
+    assert mine.read(mine.reply("128", "367")) == "495"

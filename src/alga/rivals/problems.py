@@ -32,8 +32,8 @@ def with_chain(rng: Random, digits: int, chain: int) -> Problem:
         for place in range(start + 1, start + chain):
             columns[place] = rng.choice(NINES)
     kind = ABSORBING
-    if start + chain == digits:  # the carry ends in the leading column
-        kind = NINES if chain > 1 else CARRYING if chain else ABSORBING
+    if chain and start + chain == digits:  # the carry goes through the leading column
+        kind = NINES if chain > 1 else CARRYING
     columns[-1] = rng.choice([column for column in kind if "0" not in column])  # numbers have no leading zeros
     first, second = ("".join(column[i] for column in reversed(columns)) for i in range(2))
     return first, second
