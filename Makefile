@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults seal clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults fuzz load seal clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -26,6 +26,8 @@ help:
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
 	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
 	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
+	@echo "make fuzz            coverage-guided fuzzing of everything that reads a stranger's file (SECONDS=60 a target)"
+	@echo "make load            ten minutes of honest and hostile clients at one server, and the page's section on it"
 	@echo "make seal            write the hashes of the shipped networks' files again, after one was changed on purpose"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
@@ -34,7 +36,7 @@ demo: .venv/.installed
 	@$(BIN)/alga demo
 
 test: lint
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow"
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow"
 
 test-slow: .venv/.installed-dev
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m "slow and not alone"
@@ -50,35 +52,35 @@ format: .venv/.installed-dev
 	$(BIN)/ruff format .
 
 # With the author's weights at hand: make reproduce AUTHOR=Model.pt
-reproduce: .venv/.installed
-	$(BIN)/alga reproduce --out runs/paper --page docs/paper.md $(if $(AUTHOR),--author $(AUTHOR))
+reproduce: .venv/.installed-train
+	$(BIN)/alga lab paper --out runs/paper --page docs/paper.md $(if $(AUTHOR),--author $(AUTHOR))
 	cp runs/paper/paper.json results/paper.json
 
 lab: .venv/.installed-lab
-	$(BIN)/alga lab
-	$(BIN)/alga report
+	$(BIN)/alga lab study
+	$(BIN)/alga lab report
 
 lab-quick: .venv/.installed-lab
-	$(BIN)/alga lab --quick --out runs/lab-quick --results runs/lab-quick
-	$(BIN)/alga report --results runs/lab-quick --page runs/lab-quick/lab.md
+	$(BIN)/alga lab study --quick --out runs/lab-quick --results runs/lab-quick
+	$(BIN)/alga lab report --results runs/lab-quick --page runs/lab-quick/lab.md
 
-report: .venv/.installed
-	$(BIN)/alga report
+report: .venv/.installed-train
+	$(BIN)/alga lab report
 
 compare: .venv/.installed-lab
-	$(BIN)/alga compare --results results/compare.json --page docs/compare.md
+	$(BIN)/alga lab compare --results results/compare.json --page docs/compare.md
 
 compare-quick: .venv/.installed-lab
-	$(BIN)/alga compare --setting quick --out runs/compare-quick
+	$(BIN)/alga lab compare --setting quick --out runs/compare-quick
 
-bench-training: .venv/.installed
+bench-training: .venv/.installed-train
 	$(BIN)/python benchmarks/training.py --out results/training.json
 
 bench: .venv/.installed-bench
-	$(BIN)/alga bench --out results/bench.json --figure docs/figures/speed.png
+	$(BIN)/alga lab bench --out results/bench.json --figure docs/figures/speed.png
 
 # Can be stopped and goes on: what is trained is left alone. Each training ends with a certificate.
-train-all: .venv/.installed
+train-all: .venv/.installed-train
 	set -e; for model in $$($(BIN)/alga tasks --names); do run=runs/shipped/$$model; \
 		if test -e $$run/certificate.json; then continue; \
 		elif test -e $$run/config.json; then $(BIN)/alga train --resume $$run; \
@@ -96,8 +98,16 @@ prove: .venv/.installed
 faults: .venv/.installed-dev
 	$(BIN)/python -m tests.faults --folder runs/faults --results results/faults.json --page docs/reliability.md
 
+fuzz: .venv/.installed-dev
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz --folder runs/fuzz --results results/fuzz.json \
+		--page docs/reliability.md --seconds $(or $(SECONDS),60)
+
+load: .venv/.installed-dev
+	$(BIN)/python -m tests.load --results results/load.json --page docs/reliability.md
+
 seal: .venv/.installed
-	$(BIN)/python -c "from alga import runs, seal; [seal.seal(runs.SHIPPED / name) for name in runs.shipped()]"
+	$(BIN)/python -c "from alga import runs; from alga.runs import checksums; [checksums.seal(runs.SHIPPED / name) for name in runs.shipped()]"
 
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }
@@ -108,6 +118,10 @@ seal: .venv/.installed
 
 .venv/.installed-dev: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv/.installed-train: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[train]'
 	@touch $@
 
 .venv/.installed-lab: .venv/.installed

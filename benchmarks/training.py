@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from alga import recipes
-from alga.training import Training
+from alga.training import recipes
+from alga.training.trainer import Training
 
 TASK = "addition-padded"
 CHECK_EVERY = 25

@@ -11,27 +11,33 @@ import time
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # likewise, before numpy is
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import hypothesis
 import pytest
+import torch
 
 from alga import tasks
-from alga.calculator import Calculator, load
-from alga.decoding import Decode, Decoded
-from alga.recipes import Recipe
+from alga.network.decoder import Decode, Decoded
+from alga.network.tokens import Tokens
 from alga.runs import SHIPPED
+from alga.runs.recipe import Recipe
+from alga.solve.calculator import Calculator, load
 from alga.tasks import Task
-from alga.tokens import Tokens
+from alga.training import trainer
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the commands which tests start hear Ctrl-C
 hypothesis.settings.register_profile("alga", deadline=None)  # a busy machine may stall at any example
 hypothesis.settings.load_profile("alga")
-REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
+torch.set_num_threads(1)  # tests run on every core already: more threads would wait for each other
+pytest_plugins = ["tests.browsing"]
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT.parent / "shared" / "reference"
 
 
 def lacking(what: str, why: str) -> NoReturn:
@@ -85,6 +91,22 @@ def wait_for(there: Callable[[], object], process: subprocess.Popen[str], second
         time.sleep(0.05)
 
 
+@contextmanager
+def no_hang(seconds: float = 120) -> Iterator[None]:
+    """Fail where something waits for ever; how fast it is, is no test's business."""
+
+    def ring(*_: object) -> NoReturn:
+        pytest.fail(f"it still runs after {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(scope="session")
 def adder() -> Calculator:
     return load()
@@ -104,7 +126,7 @@ def curves() -> None:
 @pytest.fixture(autouse=True)
 def _without_curves(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "curves" not in request.fixturenames:
-        monkeypatch.setattr("alga.metrics.draw", lambda folder, title: None)
+        monkeypatch.setattr("alga.training.metrics.draw", lambda folder, title: None)
 
 
 @pytest.fixture
@@ -112,7 +134,7 @@ def faulty() -> Callable[..., Decode]:
     """Make a decoder that answers as the task does, but for the given prompts."""
 
     def make(task: Task, faults: Mapping[str, str] = {}, margin: float = 9.0) -> Decode:
-        tokens = Tokens.of(task)
+        tokens = Tokens.of(task.domain)
 
         def decode(prompts: Sequence[str]) -> list[Decoded]:
             texts = [faults[p] if p in faults else f"{task.domain[p].output}S" for p in prompts]
@@ -136,7 +158,7 @@ Alga = Callable[..., Result]
 @pytest.fixture
 def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Run the command line in this process."""
-    from alga.cli import main
+    from alga.cli.app import main
 
     def run(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["alga", *map(str, arguments)])
@@ -146,6 +168,14 @@ def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return Result(int(ended.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train on one thread unless a test says otherwise: beside other tests, two take ten times as long."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr(trainer, "THREADS", 1)
+        monkeypatch.setitem(trainer.Training.start.__func__.__kwdefaults__, "threads", 1)  # type: ignore[attr-defined]
 
 
 def tiny(**changes: object) -> Recipe:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from alga.config import ModelConfig
+from alga.network.config import ModelConfig
 
 Array = np.ndarray[Any, Any]
 

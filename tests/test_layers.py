@@ -1,47 +1,29 @@
-"""Each stage imports only stages above it."""
+"""The rules of CONTRIBUTING.md: each stage imports only stages above it, knows no procedure, and no test is timed."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
+
+import pytest
 
 import alga
 from alga import tasks
 
 SOURCE = Path(alga.__file__).parent
-FLOW = (
-    "errors", "stopping", "progress", "assumptions", "files", "seal", "tasks", "tokens", "config", "model",
-    "unfolding", "compiled", "decoding", "table", "certificate", "proof", "verify", "sampling",
-    "recipes", "starting", "card", "plots", "metrics", "rds", "foreign",
-    "weights", "runs", "checkpoint", "keeping", "training", "engines", "answers", "calculator", "arithmetic",
-    "evaluation", "export", "bench", "intervals", "sweeps", "trials", "rivals", "studies", "serve", "cli", "__main__",
+ROOMS = (
+    "base", "tasks", "network", "trust", "runs", "training", "solve", "export", "serve", "research", "cli", "__main__",
 )  # fmt: skip
-WITHOUT_TORCH = (
-    "errors",
-    "assumptions",
-    "verify",
-    "stopping",
-    "progress",
-    "files",
-    "seal",
-    "tasks",
-    "tokens",
-    "table",
-    "certificate",
-    "card",
-    "engines",
-    "plots",
-    "config",
-    "runs",
-    "calculator",
-    "arithmetic",
-    "recipes",
-    "intervals",
-    "sweeps",
-)
+WITH_TORCH = {  # what may import torch when it is itself imported; all else starts without it
+    "network/model.py", "network/alterations.py", "network/module.py", "runs/live_weights.py",
+    "training/checkpoint.py", "training/initial_weights.py", "training/metrics.py", "training/sampling.py",
+    "training/trainer.py",
+    "research/baselines/language.py",
+}  # fmt: skip
 
 
-def stage_of(path: Path) -> str:
+def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
@@ -66,47 +48,170 @@ def imports_of(path: Path) -> set[tuple[str, bool]]:
     return found
 
 
+def modules_imported_at_once(path: Path) -> set[str]:
+    """Return what importing a file imports: no function's imports, and none for type checkers only."""
+    tree = ast.parse(path.read_text())
+    nodes = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
 
 
-def test_every_file_belongs_to_a_stage() -> None:
-    assert {stage_of(path) for path in FILES} == set(FLOW)
+def test_every_file_is_in_a_room() -> None:
+    assert {room_of(path) for path in FILES} == set(ROOMS)
 
 
-def test_no_stage_imports_one_below_it() -> None:
+def test_a_room_imports_only_rooms_above_it() -> None:
     forbidden = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in FILES
         for module, _ in imports_of(path)
-        if module.startswith("alga.") and FLOW.index(module.split(".")[1]) > FLOW.index(stage_of(path))
+        if module.startswith("alga.") and ROOMS.index(module.split(".")[1]) > ROOMS.index(room_of(path))
     ]
     assert forbidden == []
 
 
-def test_the_pure_stages_do_not_import_torch() -> None:
-    offenders = [
-        f"{path.relative_to(SOURCE)} imports {module}"
+def test_only_these_files_import_torch_at_once() -> None:
+    importing = {
+        str(path.relative_to(SOURCE))
         for path in FILES
-        if stage_of(path) in WITHOUT_TORCH
-        for module, for_types in imports_of(path)
-        if not for_types and module.split(".")[0] in {"torch", "safetensors"}
-    ]
-    assert offenders == []
-
-
-def test_only_tasks_name_a_procedure() -> None:
-    """No stage asks for a task by name, but for the defaults (the shipped adder, a recipe's task) and for questions."""
-    naming = {
-        stage_of(path)
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and node.value in tasks.names()
+        for module in modules_imported_at_once(path)
+        if module.split(".")[0] == "torch"
     }
-    assert naming == {"tasks", "calculator", "recipes", "cli", "studies", "rivals"}
+    assert importing == WITH_TORCH
+
+
+KNOWN = (*tasks.names(), *tasks.variants(), *(tasks.in_base(family, 16) for family in tasks.families()))
+IN_BASE = re.compile(rf"({'|'.join(tasks.families())})-base-\d*")
+CONTRACT = {"alga.tasks", "alga.tasks.procedure", "alga.tasks.numbers", "alga.tasks.own"}  # shared by all procedures
+SPEAKING = {"verb", "sign", "symbols", "lookahead", "summary"}  # attributes that tell one procedure from another
+
+# Where a task is asked for by name: defaults (the shipped adder, a recipe's task), and questions about certain tasks.
+BY_NAME = {
+    "solve/calculator.py", "cli/options.py",
+    "cli/train.py", "training/recipes.py", "research/baselines/columns.py",
+    "research/studies/generations.py", "research/studies/information.py", "research/studies/rounding.py",
+    "research/studies/size.py", "runs/adoption.py", "runs/registry.py",
+}  # fmt: skip
+# Where code knows which procedure it runs, in what way.
+BY_CODE = {
+    ("solve/engines/registry.py", "Lookahead"),  # the engine of that name runs its three maps
+    ("solve/engines/lookahead.py", "Lookahead"),
+    ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines add, and nothing else
+}
+
+
+def procedures(base: type = tasks.Task) -> set[str]:
+    """Return the names of all classes of tasks but the contract itself."""
+    own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("alga.")]
+    return {kind.__name__ for kind in own if kind is not tasks.Procedure}.union(*map(procedures, own))
+
+
+def names_a_task(text: object) -> bool:
+    return isinstance(text, str) and (text in KNOWN or text in procedures() or IN_BASE.fullmatch(text) is not None)
+
+
+def spells_a_task(text: ast.JoinedStr) -> bool:
+    """Tell whether an f-string may come out as a task's name."""
+    fixed = "".join(str(part.value) for part in text.values if isinstance(part, ast.Constant))
+    parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in text.values]
+    return len(fixed) >= 3 and any(re.fullmatch("".join(parts), name) for name in KNOWN)
+
+
+def by_name(node: ast.AST) -> bool:
+    """Tell whether a piece of code asks for a task by its name."""
+    return (isinstance(node, ast.JoinedStr) and spells_a_task(node)) or names_a_task(getattr(node, "value", None))
+
+
+def by_code(node: ast.AST) -> list[str]:
+    """Return in what ways a piece of code knows which procedure it runs."""
+    ways: list[str] = []
+    match node:
+        case ast.ImportFrom(module=str(module)) if module.split(".")[:2] == ["alga", "tasks"]:
+            several = [alias.name for alias in node.names if alias.name in procedures()]
+            ways = several or ([] if module in CONTRACT else [module])
+        case ast.Import():
+            ways = [
+                each.name for each in node.names if each.name.startswith("alga.tasks.") and each.name not in CONTRACT
+            ]
+        case ast.Attribute(attr=name) if name in procedures():
+            ways = [name]
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="type")), attr=name) if not name.startswith("__"):
+            ways = [ast.unparse(node)]
+        case ast.Attribute(attr="__class__"):
+            ways = [ast.unparse(node)]
+        case ast.Call(
+            func=ast.Name(id="hasattr" | "getattr"),
+            args=[ast.Name(id="task" | "trained") | ast.Attribute(attr="task" | "trained"), *_],
+        ):
+            ways = [ast.unparse(node)]
+        case ast.Compare(left=ast.Attribute(attr=name), comparators=[ast.Constant(value=str())]) if name in SPEAKING:
+            ways = [ast.unparse(node)]
+    return ways
+
+
+@pytest.mark.parametrize(
+    ("code", "way"),
+    [
+        ("tasks.find('addition')", "name"),
+        ("tasks.find(f'addition-base-{base}')", "name"),
+        ("tasks.find(f'{family}-base-{base}')", "name"),
+        ("tasks.find('xor-base-' + base)", "name"),
+        ("name = 'addition-one-token'", "name"),
+        ("from alga.tasks import Task, Lookahead", "Lookahead"),
+        ("from alga.tasks.parity import Parity as P", "Parity"),
+        ("from alga.tasks.hard_sums import NINES", "alga.tasks.hard_sums"),
+        ("import alga.tasks.parity", "alga.tasks.parity"),
+        ("isinstance(task, tasks.several.Several)", "Several"),
+        ("type(task).rows is Task.rows", "type(task).rows"),
+        ("self.task.__class__ == kind", "self.task.__class__"),
+        ("hasattr(self.trained, 'serves')", "hasattr(self.trained, 'serves')"),
+        ("task.verb == 'add'", "task.verb == 'add'"),
+        ("from alga.tasks import Procedure, find\nfind(name).procedure.oracle('1', '2')", None),
+        ("raise AlgaError(f'{path}: unknown task {name!r}')", None),
+        ("type(problem).__name__", None),
+        ("'a or b' in 'addition of numbers'", None),
+    ],
+)
+def test_a_procedure_is_found_however_it_is_named(code: str, way: str | None) -> None:
+    nodes = list(ast.walk(ast.parse(code)))
+    assert [found for node in nodes for found in by_code(node)] == ([] if way in (None, "name") else [way])
+    assert any(map(by_name, nodes)) == (way == "name")
+
+
+def test_only_tasks_know_a_procedure() -> None:
+    """No stage asks for a task by name or by class, but for those listed, each of which still does."""
+    nodes = [
+        (str(path.relative_to(SOURCE)), node)
+        for path in FILES
+        if room_of(path) != "tasks"
+        for node in ast.walk(ast.parse(path.read_text()))
+    ]
+    assert {path for path, node in nodes if by_name(node)} == BY_NAME
+    assert {(path, way) for path, node in nodes for way in by_code(node)} == BY_CODE
 
 
 def test_what_verifies_shares_no_code_with_what_proves() -> None:
-    imported = {module for path in (SOURCE / "verify").glob("*.py") for module, _ in imports_of(path)}
-    assert {module.split(".")[1] for module in imported if module.startswith("alga.")} == {
-        "assumptions", "certificate", "config", "errors", "files", "progress", "seal", "tokens", "verify",
+    imported = {module for path in (SOURCE / "trust" / "verify").glob("*.py") for module, _ in imports_of(path)}
+    assert {module for module in imported if module.startswith("alga.") and ".verify" not in module} == {
+        "alga.base.errors", "alga.base.progress", "alga.network.config", "alga.network.tokens", "alga.tasks",
+        "alga.trust.assumptions", "alga.trust.certificate",
     }  # fmt: skip
+
+
+def test_no_test_is_timed_but_the_pages_first_answer() -> None:
+    """A clock may end a wait that hangs (`until`); how long something took is measured in one test only."""
+    clocks = {"monotonic", "perf_counter", "time", "process_time"}
+    timed = {
+        f"{path.name}: {test.name}"
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+        for test in ast.walk(ast.parse(path.read_text()))
+        if isinstance(test, ast.FunctionDef)
+        for node in ast.walk(test)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+        for call in ast.walk(node.left)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in clocks
+    }
+    assert timed == {"test_page.py: test_the_first_answer_is_there_within_a_second"}

@@ -1,4 +1,7 @@
-"""What the README states of the shipped networks is what their certificates and the recorded figures say."""
+"""What the README and docs/ state is what certificates, recorded figures and commands say.
+
+Nothing that is committed sends people to the package index, where `alga` is a stranger's package.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from alga import runs
-from alga.assumptions import at_least
-from alga.certificate import Certificate
-from tests.conftest import Alga
+from alga.trust.assumptions import at_least
+from alga.trust.certificate import Certificate
+from tests.conftest import ROOT, Alga
 
-ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
+NETWORKS, SPEED, RESULTS = ((DOCS / f"{name}.md").read_text() for name in ("networks", "speed", "results"))
 
 
 def certificate(name: str) -> Certificate:
@@ -24,8 +28,8 @@ def certificate(name: str) -> Certificate:
 
 
 def rows() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield name, prompts, parameters, margin and seconds of each network in the README's table."""
-    table = README.partition("| network | prompts |")[2].partition("\n\n")[0]
+    """Yield name, prompts, parameters, margin and seconds of each network in the table of docs/networks.md."""
+    table = NETWORKS.partition("| network | prompts |")[2].partition("\n\n")[0]
     for line in table.splitlines()[2:]:
         name, prompts, parameters, margin, seconds = (cell.strip(" *") for cell in line.strip("|").split("|")[:5])
         found = re.match(r"`([a-z0-9-]+)`(?: ([0-9, ]+)$)?", name)
@@ -66,12 +70,54 @@ def test_what_is_claimed_of_proofs_is_what_the_certificates_hold() -> None:
 
 def test_the_speeds_are_those_of_the_recorded_run() -> None:
     ratios = json.loads((ROOT / "results" / "bench.json").read_text())["ratios"]
-    stated = re.search(r"([\d,]+) × plain, ([\d.]+) × `decimal`, (\d+) × `gmpy2`", README)
+    stated = re.search(r"([\d,]+) × plain, ([\d.]+) × `decimal`, (\d+) × `gmpy2`", SPEED)
     assert stated is not None
     plain, decimal, gmpy2 = (float(figure.replace(",", "")) for figure in stated.groups())
     assert plain == pytest.approx(ratios["table over plain at 1,000,000"], rel=0.01)
     assert decimal == pytest.approx(ratios["table over decimal at 1,000,000"], abs=0.05)
     assert gmpy2 == pytest.approx(ratios["table over gmpy2 at 1,000,000"], abs=0.5)
+
+
+def test_the_readme_repeats_only_figures_of_the_pages_it_links() -> None:
+    assert len(README.split()) < 1200
+    for figure, page in (("1.44 ns a digit", SPEED), ("10.8 s", SPEED), ("59 parameters", NETWORKS)):
+        assert figure in README, figure
+        assert figure in page, figure
+    (line,) = [line for line in SPEED.splitlines() if "10^9 digits" in line]
+    assert "10.8 s" in line
+    for name, prompts, parameters, margin, _ in rows():
+        if name == "addition":
+            assert f"Transformer of {parameters} parameters" in README
+            assert f"only {prompts} different" in README
+            assert f"| shipped adder, {prompts} prompts | all right, least margin {margin} | checked |" in RESULTS
+
+
+def test_the_readmes_commands_print_what_it_shows(alga: Alga) -> None:
+    (block,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
+    shown = [part.partition("\n") for part in re.split(r"^\$ alga ", block, flags=re.MULTILINE)[1:]]
+    assert len(shown) == 5
+    for command, _, expected in shown:
+        done = alga(*command.split())
+        assert (done.code, done.out) == (0, expected), command
+
+
+def test_every_page_is_linked_and_every_link_leads_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")]
+    found = set()
+    for page in pages:
+        for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)", page.read_text()):
+            target = (page.parent / link).resolve() if link else page
+            assert target.exists(), f"{page.name}: {link}"
+            found.add(target)
+            if anchor:
+                assert anchor in anchors(target), f"{page.name}: {link}{anchor}"
+    assert {page for page in pages if page not in found} <= {ROOT / "README.md"}
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {f"#{re.sub(r'[^a-z0-9 _-]', '', title.lower()).replace(' ', '-')}" for title in titles}
 
 
 def test_like_a_shipped_network_takes_its_recipe_and_seed(tmp_path: Path, alga: Alga) -> None:
@@ -91,3 +137,37 @@ def test_the_seal_is_read_by_sha256sum() -> None:
         ["sha256sum", "-c", "SHA256SUMS"], cwd=runs.SHIPPED / "addition", capture_output=True, text=True, check=True
     )
     assert done.stdout.count(": OK\n") == 6
+
+
+INSTALLING = re.compile(
+    r"""\b(?:pip3?|pipx|uv|poetry|conda)\b[^\n;&|`]*\b(?:install|add)\s[^\n;&|`]*?(?<![\w./'"=-])alga\b"""
+)
+
+
+def sends_to_the_index(text: str) -> list[str]:
+    """Return the paragraphs that install a package `alga` by its name, but for those that warn of it."""
+    paragraphs = re.split(r"\n\s*\n", text)
+    return [part for part in paragraphs if INSTALLING.search(part) and "another project" not in part]
+
+
+def text_of(path: Path) -> str:
+    if path.suffix != ".ipynb":
+        return path.read_text()
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+
+
+def test_no_page_sends_people_to_a_strangers_package() -> None:
+    for wrong in (
+        "pip install alga",
+        "pip3 install -U alga[serve]",
+        "`uv pip install alga` does",
+        "pip install numpy alga",
+    ):
+        assert sends_to_the_index(wrong), wrong
+    for right in ("pip install -e '.[lab]'", "pip install git+https://example.org/alga", "pip install .; alga add 1 2"):
+        assert not sends_to_the_index(right), right
+    texts = {"", ".md", ".ipynb", ".html", ".js", ".py", ".toml", ".txt", ".cff", ".yml", ".yaml", ".json"}
+    tops = ("*", "docs/**/*", "src/**/*", "benchmarks/**/*", ".ci/**/*", ".github/**/*")
+    pages = [path for top in tops for path in ROOT.glob(top) if path.is_file() and path.suffix in texts]
+    assert {ROOT / "README.md", ROOT / "docs" / "tutorial.ipynb", runs.SHIPPED / "addition" / "README.md"} <= {*pages}
+    assert [str(path.relative_to(ROOT)) for path in pages if sends_to_the_index(text_of(path))] == []

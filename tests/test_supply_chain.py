@@ -9,6 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from alga.network import config as shape
+from alga.network import weight_header
+from alga.research import records
+from alga.research.sweeps import sweep
+from alga.runs import config, foreign
+from alga.training import checkpoint
+from alga.trust import certificate
 from tests.test_layers import FILES, SOURCE, imports_of
 
 ROOT = SOURCE.parents[1]
@@ -43,11 +50,8 @@ def test_no_module_imports_what_unpickles() -> None:
     assert offenders == []
 
 
-def test_torch_loads_weights_only_and_in_one_place() -> None:
-    loads = [(name_of(path), node) for path in FILES for name, node in calls_in(path) if name in LOADERS]
-    assert [name for name, _ in loads] == ["foreign.py"]
-    options = {keyword.arg: ast.unparse(keyword.value) for keyword in loads[0][1].keywords}
-    assert options["weights_only"] == "True"
+def test_nothing_is_loaded_by_what_may_unpickle() -> None:
+    assert [(name_of(path), name) for path in FILES for name, _ in calls_in(path) if name in LOADERS] == []
 
 
 def test_code_from_a_file_is_run_in_one_place() -> None:
@@ -93,14 +97,26 @@ def required(name: str, extras: frozenset[str], seen: dict[str, str]) -> None:
 
 def test_all_that_alga_needs_is_pinned() -> None:
     seen: dict[str, str] = {}
-    extras = frozenset({"export", "bench", "lab", "cluster", "dev"})
+    extras = frozenset({"export", "bench", "lab", "cluster", "serve", "fuzz", "dev"})
     required("alga", extras, seen)
     assert {"torch", "numpy", "typer", "hypothesis"} <= seen.keys()
     assert sorted(seen.keys() - PINS.keys() - {"alga", "pip"}) == []
 
 
 @pytest.mark.parametrize(
-    "word", ["weights_only", "cloudpickle", "--cluster", "mine.py:", "SHA256SUMS", "constraints.txt"]
+    "word", ["O_NOFOLLOW", "cloudpickle", "--cluster", "mine.py:", "SHA256SUMS", "constraints.txt"]
 )
 def test_the_security_page_speaks_of_it(word: str) -> None:
     assert word in (ROOT / "SECURITY.md").read_text()
+
+
+def test_the_security_page_states_the_limits_of_the_code() -> None:
+    page = " ".join((ROOT / "SECURITY.md").read_text().split())
+    assert f"at most {shape.MOST_LAYERS} layers, 2^{shape.MOST_PARAMETERS.bit_length() - 1} parameters" in page
+    assert f"{4 * shape.MOST_PARAMETERS // 2**30} GiB; {config.ALWAYS_READ // 2**20} MiB of weights are always" in page
+    assert f"weights to import {foreign.LARGEST // 2**20} MiB in all" in page
+    assert f"a safetensors header {weight_header.LARGEST // 2**20} MiB" in page
+    assert f"a checkpoint's {checkpoint.MAX_HEADER_BYTES // 2**20} MiB, plus {checkpoint.MAX_LOSS_BYTES} bytes" in page
+    assert f"certificates {certificate.MAX_CERTIFICATE_BYTES // 2**20} MiB" in page
+    assert f"results of sweeps {sweep.MAX_RESULT_BYTES // 2**30} GiB" in page
+    assert f"other results {records.MAX_RECORD_BYTES // 2**20} MiB" in page

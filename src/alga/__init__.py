@@ -9,28 +9,28 @@ Method: A. G. Patriota, "Arbitrary-Length Generalization for Addition in a Tiny 
 
 from __future__ import annotations
 
-from alga.errors import AlgaError
+from alga.base.errors import AlgaError
 
 TYPE_CHECKING = False  # typing's own takes as long to import as all that `alga` needs to begin
 if TYPE_CHECKING:
     from typing import Any
 
-    from alga.answers import Answer, Trace
-    from alga.arithmetic import Arithmetic, Result
-    from alga.calculator import Calculator, load
-    from alga.certificate import Certificate
+    from alga.solve.answers import Answer, Trace
+    from alga.solve.arithmetic import Arithmetic, Result
+    from alga.solve.calculator import Calculator, load
+    from alga.trust.certificate import Certificate
 
 __all__ = ["AlgaError", "Answer", "Arithmetic", "Calculator", "Certificate", "Result", "Trace", "load"]
 __version__ = "0.1.0"
 
 _HOME = {
-    "Answer": "alga.answers",
-    "Arithmetic": "alga.arithmetic",
-    "Result": "alga.arithmetic",
-    "Calculator": "alga.calculator",
-    "Certificate": "alga.certificate",
-    "Trace": "alga.answers",
-    "load": "alga.calculator",
+    "Answer": "alga.solve.answers",
+    "Arithmetic": "alga.solve.arithmetic",
+    "Result": "alga.solve.arithmetic",
+    "Calculator": "alga.solve.calculator",
+    "Certificate": "alga.trust.certificate",
+    "Trace": "alga.solve.answers",
+    "load": "alga.solve.calculator",
 }
 
 
@@ -41,3 +41,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 - likewise
 
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List what there is to use, imported or not yet."""
+    return sorted({*globals(), *__all__})

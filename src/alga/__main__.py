@@ -20,7 +20,7 @@ def _listen() -> None:
 def main() -> None:
     """Run the command line."""
     _listen()
-    from alga.cli import main as run  # noqa: PLC0415 - this is what takes the time
+    from alga.cli.app import main as run  # noqa: PLC0415 - this is what takes the time
 
     run()
 

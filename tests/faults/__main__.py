@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -19,17 +18,24 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 ROUNDS_WITHOUT = 200  # in a row that injected nothing: something is wrong with the harness
+LARGEST_LOG = 2**26  # bytes
 IN_NAMESPACE = "ALGA_FAULTS_IN_NAMESPACE"
 
 
-def main() -> None:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("runs/faults"), help="where it works, and goes on")
     parser.add_argument("--results", type=Path, default=Path("results/faults.json"))
     parser.add_argument("--page", type=Path, default=Path("docs/reliability.md"))
+    parser.add_argument("--load", type=Path, default=Path("results/load.json"), help="the rest of the page")
+    parser.add_argument("--fuzz", type=Path, default=Path("results/fuzz.json"), help="likewise")
     parser.add_argument("--only", default="", help="only faults whose name contains this; writes no page")
     parser.add_argument("--cut", action="store_true", help="a few of each, in minutes")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
     if IN_NAMESPACE not in os.environ:
         _enter_namespace()
 
@@ -37,18 +43,24 @@ def main() -> None:
     import onnxruntime  # noqa: F401
     import onnxscript  # noqa: F401
 
-    from alga import cli, export, files, sweeps, training, trials  # noqa: F401
-    from alga.errors import AlgaError
-    from tests.faults import disk, flips, kills, signals
+    import alga.cli.app
+    import alga.export
+    import alga.research.trials
+    import alga.training.trainer  # noqa: F401 - forks begin with all of these loaded
+    from alga.base import files
+    from alga.base.errors import AlgaError
+    from tests.faults import disk, flips, kills, signals, strangers
     from tests.faults.bench import Bench
-    from tests.faults.page import page
+    from tests.reliability import machine, write
 
     mounts = os.environ[IN_NAMESPACE] == "1"
     bench = Bench(arguments.folder.resolve(), mounts)
-    faults = [*kills.FAULTS, *(disk.FAULTS if mounts else ()), *signals.FAULTS, *flips.FAULTS]
+    faults = [*kills.FAULTS, *strangers.FAULTS, *signals.FAULTS, *flips.FAULTS]
+    faults += [*disk.FAULTS, *strangers.ON_SMALL_DISKS] if mounts else []
     faults = [fault for fault in faults if arguments.only in fault.name and (fault.cut or not arguments.cut)]
     log = arguments.folder / "rounds.jsonl"
-    rows = [json.loads(line) for line in files.whole_lines(log)]
+    rows = [json.loads(line) for line in files.whole_lines(log, LARGEST_LOG)]
+    files.cut_half_line(log, b'{"fault": "')
     meter = _Meter(faults, rows, arguments.cut)
     for fault in faults:
         wanted, idle = fault.cut if arguments.cut else fault.count, 0
@@ -68,9 +80,9 @@ def main() -> None:
             idle = 0 if injected else idle + 1
             assert idle < ROUNDS_WITHOUT, f"{fault.name}: no round injects anything"
     if not arguments.only:
-        content = {"machine": _machine(), "cut": arguments.cut, "mounts": mounts, "faults": _table(faults, rows)}
+        content = {"machine": machine(), "cut": arguments.cut, "mounts": mounts, "faults": _table(faults, rows)}
         files.write(arguments.results, f"{json.dumps(content, indent=1)}\n".encode())
-        files.write(arguments.page, page(content).encode())
+        write(arguments.page, arguments.results, arguments.load, arguments.fuzz)
     lost = [row for row in rows if row["lost"] and any(row["fault"] == fault.name for fault in faults)]
     print(f"{sum(row['injected'] for row in rows):,} faults injected, {len(lost)} lost", file=sys.stderr)
     sys.exit(1 if lost else 0)
@@ -124,19 +136,6 @@ def _table(faults: list[Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]
         entry["injected"] += sum(row["injected"] for row in own)
         entry["lost"] += sum(row["lost"] is not None for row in own)
     return list(table.values())
-
-
-def _machine() -> dict[str, str]:
-    import torch
-
-    import alga
-
-    return {
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "alga": alga.__version__,
-    }
 
 
 if __name__ == "__main__":

@@ -12,8 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from alga import config, files, runs, seal
-from alga.runs import CHECKPOINT
+from alga import runs
+from alga.base import files
+from alga.base.folders import UNFINISHED
+from alga.runs import CHECKPOINT, checksums, config
 from tests.faults.commands import Command
 
 TRAIN = ("train", "--recipe", "small", "--task", "comparison", "--seed", "1", "--threads", "1", "--device", "cpu")
@@ -26,7 +28,7 @@ batch_size = [16, 32]
 steps = 60
 """
 DIGITS = 40_000_000
-KNOWN = {*seal.SEALED, seal.NAME, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}
+KNOWN = {*checksums.SEALED, checksums.NAME, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}
 LINES = {"metrics.jsonl"}
 
 
@@ -107,7 +109,7 @@ class Bench:
 
         def make(folder: Path) -> None:
             (folder / "plan.toml").write_text(PLAN)
-            assert self.run("sweep", folder / "plan.toml", "--workers", 2, warm=False).wait() in {0, 1}
+            assert self.run("lab", "sweep", folder / "plan.toml", "--workers", 2, warm=False).wait() in {0, 1}
 
         return self._reference("swept", make)
 
@@ -119,7 +121,7 @@ class Bench:
             as_digits = bytes(ord("0") + i % 10 for i in range(256))
             for name in "ab":
                 (folder / name).write_bytes(b"7" + Random(name).randbytes(DIGITS).translate(as_digits))
-            exact = runs.load("addition").config.task.answer(*((folder / name).read_text() for name in "ab"))
+            exact = runs.load("addition").config.task.oracle(*((folder / name).read_text() for name in "ab"))
             (folder / "sum").write_text(f"{exact}\n")
 
         return self._reference("numbers", make)
@@ -161,7 +163,7 @@ class Bench:
 
     def finish_sweep(self, out: Path) -> None:
         """Continue a sweep to its end; demand the results of an undisturbed one."""
-        command = self.run("sweep", self.swept / "plan.toml", "--out", out, "--workers", 2)
+        command = self.run("lab", "sweep", self.swept / "plan.toml", "--out", out, "--workers", 2)
         assert command.wait() in {0, 1}, command.err
         assert results(out) == results(self.swept / "plan.jsonl"), "the results are not those of an undisturbed sweep"
         clean(out.parent)
@@ -180,12 +182,12 @@ def whole(run: Path) -> None:
     if not run.exists():
         return
     names = {path.name for path in run.iterdir()}
-    strangers = {name for name in names if name not in KNOWN and not name.endswith(files.UNFINISHED)}
+    strangers = {name for name in names if name not in KNOWN and not name.endswith((UNFINISHED, checksums.WAITING))}
     assert not strangers, f"the run folder holds {strangers}"
     if "config.json" in names:
         config.load(run)
-    if seal.NAME in names:
-        seal.check(run)
+    if checksums.NAME in names:
+        checksums.check(run)
         assert {"config.json", "model.safetensors", "README.md"} <= names, "sealed, and not whole"
     if "certificate.json" in names:
         assert runs.load(run).certified
@@ -224,7 +226,7 @@ def results(path: Path) -> dict[str, Any]:
 
 def clean(folder: Path) -> None:
     """Demand that no half-written file and no lock is left."""
-    left = [path.name for path in folder.iterdir() if path.name.endswith((files.UNFINISHED, files.LOCK))]
+    left = [path.name for path in folder.iterdir() if path.name.endswith((UNFINISHED, checksums.WAITING, files.LOCK))]
     assert not left, f"left over: {left}"
 
 

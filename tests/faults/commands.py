@@ -54,10 +54,10 @@ class Command:
                 script = Path(sys.executable).with_name("alga")
                 os.execv(script, [str(script), *arguments])
             sys.argv = ["alga", *arguments]
-            from alga import training
             from alga.__main__ import main
+            from alga.training import trainer
 
-            training.CHECKPOINT_SECONDS = CHECKPOINT_SECONDS  # type: ignore[misc]
+            trainer.CHECKPOINT_SECONDS = CHECKPOINT_SECONDS  # type: ignore[misc]
             main()
             code = 0
         except SystemExit as ended:

@@ -86,7 +86,7 @@ def full_sweep(bench: Bench, rng: Random) -> int:
         with (disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
             while True:
                 filler.write(bytes(PAGE))
-        command = bench.run("sweep", bench.swept / "plan.toml", "--out", out, "--workers", 2)
+        command = bench.run("lab", "sweep", bench.swept / "plan.toml", "--out", out, "--workers", 2)
         refused(command, FULL)
         grow(disk)
         bench.finish_sweep(out)
@@ -130,7 +130,7 @@ def cannot_write(bench: Bench, rng: Random) -> int:
     commands: tuple[tuple[object, ...], ...] = (
         (*TRAIN, "--out", folder / "new"),
         ("train", "--resume", folder / "unfinished"),
-        ("sweep", bench.swept / "plan.toml", "--out", folder / "new.jsonl", "--workers", 1),
+        ("lab", "sweep", bench.swept / "plan.toml", "--out", folder / "new.jsonl", "--workers", 1),
         ("export", folder / "table.json"),
         (*add, folder / "sum"),
         ("certify", "parity", "--out", folder / "certificate"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 from alga import runs
-from alga.errors import AlgaError
-from alga.training import Training
+from alga.base.errors import AlgaError
+from alga.training.trainer import Training
 from tests.faults.bench import Bench, Fault, copied
 
 REGIONS = 24  # of a file, each of which has a bit flipped; the first and the last byte too

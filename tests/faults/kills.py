@@ -49,11 +49,13 @@ def sweep(bench: Bench, rng: Random) -> int:
     """Kill a sweep, or one of its processes, several times, then let it come to its end."""
     workers = rng.choice((1, 1, 2))
     plan, out, kills = bench.swept / "plan.toml", bench.fresh() / "out.jsonl", 0
-    seconds = bench.seconds("sweep", "sweep", plan, "--out", bench.folder / "work" / "timed.jsonl", "--workers", 2)
+    seconds = bench.seconds(
+        "sweep", "lab", "sweep", plan, "--out", bench.folder / "work" / "timed.jsonl", "--workers", 2
+    )
     bench.fresh()
     for _ in range(rng.randint(3, 6)):
         strike = moment(rng, seconds, out.parent, most=4)
-        command = bench.run("sweep", plan, "--out", out, "--workers", workers)
+        command = bench.run("lab", "sweep", plan, "--out", out, "--workers", workers)
         if strike(command):
             kills += 1
             _strike_sweep(command, rng)

@@ -45,11 +45,15 @@ about that, and shows it by doing the damage on purpose. The table is written by
 - **Ctrl-C and SIGTERM end the work in order**: a training finishes its step, saves, and says how it goes on; a sweep
   (and the lab, and the comparison) ends its workers; nothing half-written stays. One line, exit code 130 or 143.
 - **One training per folder.** The second gets one line. The lock is the operating system's, so a kill -9 leaves none.
-- **A run folder is sealed.** `SHA256SUMS` has the hash of every file in it but the drawn curves, and is written last; a
-  shipped network with one flipped bit anywhere, in the seal too, is refused. By hand: `sha256sum -c SHA256SUMS`. A seal
-  shows damage, not forgery: who can write the folder can write a new seal.
+- **A run folder is sealed.** `SHA256SUMS` has the hash of every file in it but the drawn curves; a shipped network with
+  one flipped bit anywhere, in the seal too, is refused. By hand: `sha256sum -c SHA256SUMS`. A seal shows damage, not
+  forgery: who can write the folder can write a new seal.
+- **A run changes at one moment.** New weights, table, certificate and card are first written beside the old ones; then
+  the seal is replaced, and readers take what it names. Whoever loads the run meanwhile, or after a full disk or a kill,
+  finds the old run or the new one, whole. What a kill left to be put in its place, the next writer puts there.
 - **A full disk or a read-only folder** costs one line and exit code 2, never what was there before.
-- **Hostile files are refused in one line**, in bounded time and memory: see [SECURITY.md](../SECURITY.md).
+- **Hostile files are refused in one line**, in bounded time and memory, and no link in a run folder is followed: see
+  [SECURITY.md](../SECURITY.md).
 
 ## What was done
 """
@@ -60,11 +64,12 @@ folder that is written to, one to six times in a row, before the work may come t
 an undisturbed command. One kill in ten of a training, an export or an addition strikes the command as people type it,
 start-up and all; the others strike a fork of a process that has imported torch already, with a checkpoint every 0.2 s
 instead of every 5, so that they meet the work and not the import. Sweeps start real workers, and about one kill in
-seven strikes a worker or a helper process instead of the sweep. *Disk full* is a small
-tmpfs of a random size, *read-only* a bind mount, both in a mount namespace of the harness's own, so root cannot write
-there either. *Bit flips* strike the first, the last and one byte in each of 24 parts of every file. *Start of a
-command* begins when ALGA's first line has run: before it, for some 20 ms (80 were seen on a busy machine), Python
-itself prints a traceback for Ctrl-C.
+seven strikes a worker or a helper process instead of the sweep. *Disk full* is a small tmpfs of a random size,
+*read-only* a bind mount, both in a mount namespace of the harness's own, so root cannot write there either. *Links*
+lead to a copy outside of the run, *pipes* have nobody at their other end; the commands are `certify --save`,
+`train --resume` and one that only reads. *Bit flips* strike the first, the last and one byte in each of 24 parts of
+every file. *Start of a command* begins when ALGA's first line has run: before it, for some 20 ms (80 were seen on a
+busy machine), Python itself prints a traceback for Ctrl-C.
 
 ## What is not shown
 

@@ -46,7 +46,7 @@ def training(bench: Bench, rng: Random) -> int:
 def sweep(bench: Bench, rng: Random) -> int:
     """Ask a sweep to stop; go on."""
     plan, out = bench.swept / "plan.toml", bench.fresh() / "out.jsonl"
-    command = bench.run("sweep", plan, "--out", out, "--workers", 2, warm=False)
+    command = bench.run("lab", "sweep", plan, "--out", out, "--workers", 2, warm=False)
     while not out.exists() and command.poll() is None:
         time.sleep(0.01)
     time.sleep(rng.uniform(0, 0.5))
@@ -75,8 +75,8 @@ def studies(bench: Bench, rng: Random) -> int:
     folder = bench.fresh()
     arguments: tuple[object, ...] = rng.choice(
         (
-            ("lab", "share", "--quick", "--out", folder, "--results", folder, "--workers", 2),
-            ("compare", "reversed", "alga", "--setting", "quick", "--out", folder, "--workers", 2),
+            ("lab", "study", "share", "--quick", "--out", folder, "--results", folder, "--workers", 2),
+            ("lab", "compare", "reversed", "alga", "--setting", "quick", "--out", folder, "--workers", 2),
         )
     )
     command = bench.run(*arguments, warm=False)

@@ -2,71 +2,78 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from alga import engines, files
-from alga.cli.screen import AsJson, Out, as_json, check_out, deliver, progress
-from alga.errors import AlgaError
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.cli import operands as reading
+from alga.cli.console import as_json, check_out, deliver, progress
+from alga.cli.options import AsJson, Out, engine_option, model_option
 
 if TYPE_CHECKING:
-    from alga.arithmetic import Arithmetic, Result
-
-MINUS: Final = "-"
-LONGEST: Final = 2**30  # digits of a number that is read whole
-LONGEST_LINE: Final = 2**25  # characters of a pairs file's line; as many are held at a time
-BLOCK: Final = 2**20  # characters read at a time
-TOGETHER: Final = 1024  # problems of a pairs file that are solved side by side
-SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
+    from alga.solve.arithmetic import Arithmetic, Result
 
 Numbers = Annotated[
     list[str] | None,
-    typer.Argument(help="Numbers: digits, -digits, @FILE, or a lone - for standard input.", show_default=False),
-]
-Pairs = Annotated[
-    str | None, typer.Option(help='Read problems from this file (- for standard input), one "A B" a line.')
-]
-Traced = Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help=f"How steps are chained: {', '.join(engines.names())}.",
-        show_default="table where the network is certified, else sequential",
+    typer.Argument(
+        metavar="NUMBER...",
+        help="Digits, with a minus sign or without; @FILE for the number in a file; - for the one on standard input.",
+        show_default=False,
     ),
 ]
+Pairs = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help='Read problems from this file (- for standard input): one "A B" per line.'),
+]
+Traced = Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")]
+Engine = Annotated[str | None, engine_option("table where the network is certified, else sequential")]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", help="A network's name or run folder, for its kind of step.", show_default="as shipped"),
+    model_option(
+        "A network to use for its kind of step, by name or run folder; repeatable.", show_default="the shipped ones"
+    ),
 ]
-Base = Annotated[int, typer.Option(help="The base of the numbers, 2 to 36; letters in either case.")]
+Base = Annotated[int, typer.Option(metavar="N", help="The base of the numbers, 2 to 36; letters in either case.")]
 
 
 VERBS: Final = {
-    "add": """Add two or more numbers of any length: by certified tables, or by the networks themselves.
+    "add": """Add two or more numbers of any length.
 
-    Example: alga add 65785 8765 --trace
-
-    Example: alga add @a.txt @b.txt --out sum.txt""",
+    Examples:
+      alga add 65785 8765 --trace
+      alga add @a.txt @b.txt --out sum.txt
+      printf '1 2\\n30+40\\n' | alga add --pairs -
+    """,
     "sub": """Subtract the second number from the first.
 
-    Example: alga sub 1000 1 --trace""",
-    "mul": """Multiply two numbers, as on paper: by one digit after the other, and add up.
+    Examples:
+      alga sub 1000 1 --trace
+    """,
+    "mul": """Multiply two numbers digit by digit, as on paper.
 
-    Example: alga mul 37 48 --trace""",
-    "divmod": """Divide the first number by the second: quotient and remainder, rounded down as in Python.
+    Examples:
+      alga mul 37 48 --trace
+    """,
+    "divmod": """Divide the first number by the second.
 
-    Example: alga divmod 1000 37""",
+    Prints the quotient and the remainder, rounded down as in Python.
+
+    Examples:
+      alga divmod 1000 37
+    """,
     "cmp": """Compare two numbers: prints <, = or >.
 
-    Example: alga cmp 99 100""",
+    Examples:
+      alga cmp 99 100
+      alga cmp ff 100 --base 16
+    """,
 }
 
 
@@ -114,10 +121,11 @@ def _run(
     if trace and engine not in (None, "sequential"):
         raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
     check_out(out)
+    from alga.solve import engines
+    from alga.solve.arithmetic import Arithmetic
+
     if engine is not None:
         engines.find(engine)
-    from alga.arithmetic import Arithmetic
-
     arithmetic = Arithmetic(base, models=models, engine=engine, keep_steps=trace)
     for name, network in arithmetic.named(verb).items():
         if not network.certified:
@@ -127,7 +135,7 @@ def _run(
     paths = [Path(operand[1:]) for operand in operands if operand.startswith("@")]
     if len(paths) == len(operands) == 2 and verb == "add" and not (json or trace) and _streams(arithmetic, paths):
         raise typer.Exit(_stream(arithmetic, paths, out))
-    raise typer.Exit(_one(arithmetic, verb, [_operand(operand) for operand in operands], json=json, out=out))
+    raise typer.Exit(_one(arithmetic, verb, [reading.operand(operand) for operand in operands], json=json, out=out))
 
 
 def _one(arithmetic: Arithmetic, verb: str, operands: list[str], *, json: bool, out: Path | None) -> int:
@@ -150,7 +158,7 @@ def _one(arithmetic: Arithmetic, verb: str, operands: list[str], *, json: bool, 
 
 
 def _streams(arithmetic: Arithmetic, paths: list[Path]) -> bool:
-    """Tell whether two files can be added without being read whole: numbers without signs, digits as they are."""
+    """Return whether two files can be added block by block: no signs, no letters."""
     if arithmetic.base > 10 or not all(path.is_file() and path.stat().st_size for path in paths):
         return False
     for path in paths:
@@ -161,9 +169,7 @@ def _streams(arithmetic: Arithmetic, paths: list[Path]) -> bool:
 
 
 def _stream(arithmetic: Arithmetic, paths: list[Path], out: Path | None) -> int:
-    """Add two files in bounded memory; what is written to a file appears when it is whole."""
-    if out is None and sys.stdout is None:
-        raise AlgaError("expected a place to write to, and standard output is closed")
+    """Add two files in bounded memory; the output file appears only when it is complete."""
     with ExitStack() as stack:
         sink = sys.stdout.buffer if out is None else stack.enter_context(files.writing(out))
         watch = stack.enter_context(progress("adding"))
@@ -174,17 +180,26 @@ def _stream(arithmetic: Arithmetic, paths: list[Path], out: Path | None) -> int:
 
 
 def _many(arithmetic: Arithmetic, verb: str, pairs: str, *, json: bool, out: Path | None) -> int:
-    code, lines = 0, []
-    with progress("calculating") as watch:
-        for problems in _problems(pairs, verb, arithmetic):
-            for result in arithmetic.solve_all(verb, problems, watch):
+    code, before, total = 0, 0, reading.count(pairs)
+    with ExitStack() as stack:
+        sink = None if out is None else stack.enter_context(files.writing(out))
+        watch = stack.enter_context(progress("calculating"))
+        for problems in reading.problems(pairs, verb, arithmetic):
+
+            def further(done: int, of: int, before: int = before, some: int = len(problems)) -> None:
+                now = before + done * some // of
+                watch(now, total and max(total, now))  # a file may grow while it is read
+
+            lines = []
+            for result in arithmetic.solve_all(verb, problems, further):
                 code = max(code, _told(result))
                 lines.append(as_json(result.as_dict()) if json else result.answer or "failed")
-            if out is None and lines:
-                deliver("\n".join(lines), out)
-                lines.clear()
-    if out is not None:
-        files.write(out, "".join(f"{line}\n" for line in lines).encode())
+            before += len(problems)
+            if sink is None:
+                deliver("\n".join(lines), None)
+            else:
+                sink.write("".join(f"{line}\n" for line in lines).encode())
+                sink.flush()
     return code
 
 
@@ -196,76 +211,3 @@ def _told(result: Result) -> int:
     if result.failure:
         typer.echo(f"alga: {result.failure}", err=True)
     return 1 if result.failure else 0
-
-
-def _operand(text: str) -> str:
-    if text == "-":
-        return _number_in(_standard_input(), "standard input")
-    if text.startswith("@"):
-        with _opened(text[1:]) as file:
-            return _number_in(file, text[1:])
-    return text
-
-
-def _number_in(file: TextIO, name: str) -> str:
-    read, blocks = 0, []
-    try:
-        while block := file.read(BLOCK):
-            read += len(block)
-            if "\0" in block:  # as in a device that has no end
-                raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
-            if read > LONGEST:
-                raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
-            blocks.append(block)
-    except UnicodeDecodeError:
-        raise AlgaError(f"{name} holds something other than text") from None
-    return "".join(blocks).rstrip("\r\n")
-
-
-def _problems(pairs: str, verb: str, arithmetic: Arithmetic) -> Iterator[list[tuple[str, str]]]:
-    """Yield the problems of a pairs file, some at a time."""
-    with _standard_input() if pairs == "-" else _opened(pairs) as file:
-        try:
-            chunk, held = [], 0
-            for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
-                if len(line) > LONGEST_LINE:
-                    raise AlgaError(f"line {place}: expected at most {LONGEST_LINE:,} characters, got more")
-                chunk.append(_problem(line, place, verb, arithmetic))
-                held += len(line)
-                if len(chunk) == TOGETHER or held > LONGEST_LINE:
-                    yield chunk
-                    chunk, held = [], 0
-            if chunk:
-                yield chunk
-        except UnicodeDecodeError:
-            raise AlgaError(f"{pairs} holds something other than text") from None
-
-
-def _problem(line: str, place: int, verb: str, arithmetic: Arithmetic) -> tuple[str, str]:
-    """Read "A B", "A+B" or "A + B"; a minus right before a number is its sign: "12 -5" is two numbers."""
-    sign, line = SIGNS[verb], line.strip(" \t\r\n")
-    operands = [part for part in re.split("[ \t]+", line) if part]
-    if sign == MINUS and len(operands) == 1 and (found := re.fullmatch("(-?[^-]+)-(-?[^-]+)", line)):
-        operands = [*found.groups()]
-    elif sign == MINUS and operands[1:2] == [MINUS]:
-        del operands[1]
-    elif sign != MINUS and sign in line:
-        operands = [part.strip(" \t") for part in line.split(sign)]
-    if len(operands) != 2:
-        raise AlgaError(f'line {place}: expected two numbers, "A B" or "A{sign}B", got {len(operands)}')
-    for operand in operands:
-        try:
-            arithmetic.check(operand)
-        except AlgaError as problem:
-            raise AlgaError(f"line {place}: {problem}") from None
-    return operands[0], operands[1]
-
-
-def _standard_input() -> TextIO:
-    if sys.stdin is None:
-        raise AlgaError("expected a number on standard input, which is closed")
-    return sys.stdin
-
-
-def _opened(path: str) -> Any:
-    return Path(path).open(encoding="utf-8")

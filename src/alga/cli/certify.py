@@ -8,55 +8,63 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from alga import files
-from alga.assumptions import ASSUMPTIONS, COVERED, at_least
-from alga.cli.screen import AsJson, Out, OwnTask, Watch, as_json, check_out, deliver, known_task, progress
-from alga.errors import AlgaError
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.cli.console import Watch, as_json, check_out, deliver, note, progress
+from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task
+from alga.trust.assumptions import ASSUMPTIONS, COVERED, at_least
 
 if TYPE_CHECKING:
-    from alga.certificate import Certificate
     from alga.runs import Run
+    from alga.trust.certificate import Certificate
 
-SHOWN: Final = 10  # failures; all of them with --json
+SHOWN: Final = 10  # failures printed; --json has all of them
 OWN: Final = (
-    "the proof's own float64 arithmetic (numpy, torch.erf) keeps the same rules; `alga verify` does not need this one"
+    "the proof's own float64 arithmetic (numpy, the C library's erf) keeps the same rules; `alga verify` does not need "
+    "this one"
 )
 
 
 def certify(
-    model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
+    model: Model = ADDER,
     every: Annotated[bool, typer.Option("--all", help="Check every shipped network.")] = False,
     task: OwnTask = None,
     json: AsJson = False,
     out: Out = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
-    proof: Annotated[bool, typer.Option("--proof", help="Prove it for other machines, by rigorous bounds.")] = False,
-    save: Annotated[bool, typer.Option("--save", help="Keep the certificate in the run folder.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw every prompt, coloured by margin, as PNG or SVG.")
+    ] = None,
+    proof: Annotated[
+        bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
+    ] = False,
+    save: Annotated[bool, typer.Option("--save", help="Save the certificate in the run folder.")] = False,
 ) -> None:
-    """Check every prompt that a problem of any length can reach; exit with 1 if one is wrong.
+    """Check a network on every prompt there is.
 
-    The network is judged as loaded, whatever certificate lies beside it.
+    Covers every prompt that a problem of any length can reach, and exits with 1 if one is wrong. A certificate that is
+    already in the run folder is ignored.
 
-    With --proof, bounds of all rounding errors show in which arithmetics every prompt is right whatever the order of
-    summation (docs/proof.md); the strength is *proven* where float32 is one of them, and it exits with 1 where not even
-    float64 is.
+    With --proof, rigorous bounds of all rounding errors show in which arithmetics every prompt is right, whatever the
+    order of summation (docs/proof.md). The strength is then *proven* if float32 is one of them; the exit code is 1 if
+    not even float64 is.
 
-    Example: alga certify runs/addition-fast-0
+    Examples:
+      alga certify
+      alga certify runs/mine --proof --save
+      alga certify --all
 
-    Example: alga certify --all
-
-    Example: alga certify runs/addition-fast-0 --proof --save
     """
     check_out(out)
-    known_task(task)
+    load_own_task(task)
     if save and (every or not Path(model).is_dir()):
         raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
     if every:
         raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
-        from alga import plots
+        from alga.base import figures
+        from alga.trust.domain_map import domain_map
 
-        plots.check(figure)
+        figures.check(figure)
         check_out(figure)
     from alga import runs
 
@@ -71,10 +79,10 @@ def certify(
     if save and certificate.certified:
         runs.keep(Path(model), run)
     elif save:
-        typer.echo("alga: not kept: a certificate is for networks that are right on every prompt", err=True)
+        note("alga: certificate not saved: the network is wrong on some prompts")
     if figure is not None:
-        drawn = plots.domain_map(run.config.task, _margins(run), _title(certificate))
-        files.write(figure, plots.render(drawn, figure.suffix))
+        drawn = domain_map(run.config.task.domain, _margins(run), _title(certificate))
+        files.write(figure, figures.render(drawn, figure.suffix))
     if json:
         deliver(as_json(certificate.as_dict()), out)
     else:
@@ -95,7 +103,7 @@ def _passed(certificate: Certificate, proof: bool) -> bool:
 
 
 def _proof(certificate: Certificate) -> list[str]:
-    """Return what is proven, in lines: margins, assumptions, what falls under them."""
+    """Return the lines about the proof: margins, assumptions, what they cover."""
     if certificate.proof is None:
         return []
     lines = ["least margin, whatever the order of summation:"]
@@ -147,10 +155,10 @@ def _all(*, json: bool, out: Path | None, proof: bool) -> int:
 
 
 def _margins(run: Run) -> dict[str, float | None]:
-    from alga.decoding import Decoder
+    from alga.network.decoder import Decoder
 
     domain = run.config.task.domain
-    decoded = Decoder(run.model, run.config.tokens)(list(domain))
+    decoded = Decoder(run.weights, run.config.tokens)(list(domain))
     return {
         prompt: step.margin if step.output == domain[prompt].output else None
         for prompt, step in zip(domain, decoded, strict=True)

@@ -1,4 +1,4 @@
-"""`alga demo`: the whole claim in half a minute, nothing taken on trust."""
+"""`alga demo`: certify the shipped adder again and watch it add, in half a minute."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import time
 
 import typer
 
-from alga.cli.screen import progress
+from alga.cli.console import progress
 
 
 def demo() -> None:
-    """Re-check the shipped adder on every step there is, then watch it add.
+    """Check the shipped adder on every prompt, then watch it add.
 
-    Example: alga demo
+    Examples:
+      alga demo
+
     """
-    from alga.calculator import load
-    from alga.studies import published
+    from alga.research.studies import published
+    from alga.solve.calculator import load
 
     began = time.monotonic()
     adder = load()
-    task, parameters = adder.task, adder.run.model.parameter_count
+    task, parameters = adder.trained, adder.run.config.model.parameters
     typer.echo(f"1. The certificate, checked again now: every step that {task.name} can ever ask for.")
     with progress("checking every prompt") as watch:
         certificate = adder.certify(watch)
@@ -43,7 +45,7 @@ def demo() -> None:
     x, y = (str(rng.randint(1, 9)) + "".join(rng.choices("0123456789", k=digits - 1)) for _ in range(2))
     with progress("adding") as watch:
         (result,) = adder.solve_many([(x, y)], engine="sequential", watch=watch)
-    verdicts.append(result.answer == task.answer(x, y))
+    verdicts.append(result.answer == adder.procedure.oracle(x, y))
     steps = result.as_dict()["steps"]
     typer.echo(
         f"   {_verdict(verdicts[-1])} against exact arithmetic, in {steps:,} steps: {(result.answer or '')[:24]}…\n"

@@ -1,4 +1,4 @@
-"""`alga evaluate`: accuracy by length and family, and the author's test script."""
+"""`alga evaluate`: accuracy by length and family of problems, and the output of the author's test script."""
 
 from __future__ import annotations
 
@@ -6,52 +6,57 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from alga import engines
-from alga.cli.screen import AsJson, OwnTask, as_json, known_task, progress
-from alga.errors import AlgaError
+from alga.base.errors import AlgaError
+from alga.cli.console import as_json, progress
+from alga.cli.options import ADDER, AsJson, Model, OwnTask, engine_option, load_own_task
 
 if TYPE_CHECKING:
-    from alga.calculator import Calculator
-    from alga.evaluation import Evaluation, Outcome
+    from alga.solve.calculator import Calculator
+    from alga.solve.evaluation import Evaluation, Outcome
 
-SHOWN: Final = 10  # wrong answers that are told in full
-NAMES: Final = ("x", "y", "z")  # of the operands that are shown
-CUT: Final = 60  # characters of a number in such a line
+SHOWN: Final = 10  # wrong answers explained on stderr
+NAMES: Final = ("x", "y", "z")  # of the operands with --show
+CUT: Final = 60  # characters of a number in the explanation of a wrong answer
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")] = "addition",
+    model: Model = ADDER,
     task: OwnTask = None,
-    count: Annotated[int | None, typer.Option(help="How many problems.", show_default="1000; 1 with --show")] = None,
-    max_digits: Annotated[int, typer.Option(help="Lengths are drawn from 1 to this.")] = 1000,
-    digits: Annotated[int | None, typer.Option(help="All problems of this length instead.")] = None,
-    seed: Annotated[int, typer.Option(help="Decides the problems.")] = 0,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="How many problems.", show_default="1000; 1 with --show")
+    ] = None,
+    max_digits: Annotated[int, typer.Option(metavar="N", help="Draw lengths from 1 to this.")] = 1000,
+    digits: Annotated[int | None, typer.Option(metavar="N", help="Make all problems this long instead.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed that the problems are drawn from.")] = 0,
     families: Annotated[
-        str | None, typer.Option(help="Which kinds of problems, separated by commas.", show_default="all in turn")
-    ] = None,
-    engine: Annotated[
         str | None,
-        typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.", show_default="sequential"),
+        typer.Option(
+            metavar="NAMES", help="Which families of problems, separated by commas.", show_default="all in turn"
+        ),
     ] = None,
+    engine: Annotated[str | None, engine_option("sequential")] = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Print each problem, its real and its predicted answer.")
+        bool, typer.Option("--show", help="Print each problem with its real and its predicted answer.")
     ] = False,
     numbers: Annotated[
-        tuple[str, str] | None, typer.Option(help="Show these two numbers instead.", metavar="X Y")
+        tuple[str, str] | None, typer.Option(metavar="X Y", help="Show the answer for these two numbers instead.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Compare the network's answers with exact arithmetic; exit with 1 if one is wrong.
+    """Compare a network's answers with exact arithmetic.
 
-    Example: alga evaluate --count 1000 --max-digits 1000
+    Exits with 1 if an answer is wrong.
 
-    Example: alga evaluate --digits 50 --show --seed 10
+    Examples:
+      alga evaluate --count 1000 --max-digits 1000
+      alga evaluate smallest --digits 50 --show --seed 10
+
     """
     if numbers is not None and (digits is not None or count is not None or families is not None):
         raise AlgaError("--numbers goes with neither --count, --digits nor --families")
-    known_task(task)
-    from alga import evaluation
-    from alga.calculator import load
+    load_own_task(task)
+    from alga.solve import engines, evaluation
+    from alga.solve.calculator import load
 
     if engine is not None:
         engines.find(engine)
@@ -60,10 +65,10 @@ def evaluate(
     if numbers is not None:
         problems = [evaluation.Problem("given", numbers)]
         calculator.check(numbers)
-        calculator.task.columns(*numbers)
+        calculator.procedure.columns(*numbers)
     else:
         problems = evaluation.draw(
-            calculator.task,
+            calculator.procedure,
             count=count if count is not None else 1 if show else 1000,
             max_digits=max_digits if digits is None else digits,
             families=[name.strip() for name in families.split(",")] if families else ["uniform"] if show else [],
@@ -87,7 +92,7 @@ def _shown(outcome: Outcome, calculator: Calculator) -> str:
     """Return one problem as the author's test script prints it."""
     operands = outcome.problem.operands
     names = NAMES[: len(operands)] if len(operands) <= len(NAMES) else [f"x{i}" for i in range(1, len(operands) + 1)]
-    expression = calculator.task.expression(*names)
+    expression = calculator.procedure.expression(*names)
     return "\n".join(
         [
             f"The output is {str(outcome.right).upper()}",
@@ -112,12 +117,14 @@ def _table(result: Evaluation) -> str:
 
 
 def _wrong(outcome: Outcome, calculator: Calculator) -> str:
-    from alga.evaluation import first_wrong_step
+    from alga.solve.evaluation import first_wrong_step
 
     operands = [_cut(operand) for operand in outcome.problem.operands]
     where = first_wrong_step(calculator, outcome.problem.operands)
     said = _cut(outcome.answer.answer) if outcome.answer.answer is not None else "nothing"
-    return f"wrong: {calculator.task.expression(*operands)} gave {said}, expected {_cut(outcome.expected)}; {where}"
+    return (
+        f"wrong: {calculator.procedure.expression(*operands)} gave {said}, expected {_cut(outcome.expected)}; {where}"
+    )
 
 
 def _cut(number: str) -> str:

@@ -1,4 +1,4 @@
-"""`alga export`: a network as a file for elsewhere."""
+"""`alga export`: one file that holds a network, for other programs."""
 
 from __future__ import annotations
 
@@ -7,35 +7,50 @@ from typing import Annotated
 
 import typer
 
-from alga import files
-from alga.cli.screen import Model, OwnTask, check_out, known_task, progress
-from alga.errors import AlgaError
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.cli.console import check_out, progress
+from alga.cli.options import ADDER, OldModel, OwnTask, load_own_task, model_argument, one_model
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    given: Annotated[
+        list[str],
+        model_argument("[MODEL] OUT", f"A network's name or run folder ({ADDER} if left out), and the file to write."),
+    ],
     format: Annotated[  # noqa: A002 - the option's name
         str | None,
-        typer.Option(help="onnx, table or page.", show_default="by the file's ending: .onnx, .json or .html"),
+        typer.Option(
+            metavar="FORMAT",
+            help="onnx, table or page.",
+            show_default="by the file's ending: .onnx, .json or .html",
+        ),
     ] = None,
-    model: Model = "addition",
+    model: OldModel = None,
     task: OwnTask = None,
 ) -> None:
-    """Write the network's step as ONNX, checked on every prompt first; all that it ever answers as JSON; or the page.
+    """Write a network to a file for other programs.
 
-    Example: alga export adder.onnx
+    As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; or as HTML, the
+    page of `alga serve` in one file.
 
-    Example: alga export table.json --model runs/mine
+    Examples:
+      alga export adder.onnx
+      alga export runs/mine table.json
+      alga export adder.html
 
-    Example: alga export adder.html
     """
+    *named, file = given
+    if len(named) > 1:
+        raise AlgaError(f"expected a network and a file, got {len(given)} arguments (see alga export --help)")
+    model, out = one_model(named[0] if named else None, model), Path(file)
     check_out(out)
-    known_task(task)
+    load_own_task(task)
     from alga import export as formats
-    from alga.calculator import load
     from alga.serve import single
+    from alga.solve.calculator import load
 
-    ways = {**formats.FORMATS, "page": single.page}  # the page stands on the table, so it comes after it
+    ways = {**formats.FORMATS, "page": single.page}  # the page needs the table, so it is listed after it
     chosen = {**formats.SUFFIXES, ".html": "page"}.get(out.suffix) if format is None else format
     if chosen not in ways:
         known = ", ".join(ways)

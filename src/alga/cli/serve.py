@@ -1,4 +1,4 @@
-"""`alga serve`: the networks over HTTP, and the page that shows them at work."""
+"""`alga serve`: an HTTP API to the networks, and the page that shows them at work."""
 
 from __future__ import annotations
 
@@ -6,59 +6,99 @@ from typing import Annotated
 
 import typer
 
-from alga.cli.screen import OwnTask, known_task
-from alga.errors import lacking
+from alga.base.errors import missing_extra
+from alga.cli.console import note
+from alga.cli.options import OwnTask, load_own_task, model_argument, model_option
 
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", help="A run folder to serve too, by its last name; the first is shown first."),
+    model_argument(
+        "[MODEL]...",
+        "Run folders to serve beside the shipped networks, each under its last name; the page starts with the first.",
+        show_default="the shipped networks",
+    ),
+]
+OldModels = Annotated[list[str] | None, model_option("The old spelling of the argument MODEL.", hidden=True)]
+Hosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Also answer requests addressed to this host name, such as a proxy's; * for any. Repeatable.",
+        show_default="localhost and HOST",
+    ),
 ]
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on; others can reach 0.0.0.0.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8765,
+    models: Models = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 lets other machines connect.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen on; 0 takes a free one.")] = 8765,
+    allow_host: Hosts = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
-    model: Models = None,
+    model: OldModels = None,
     task: OwnTask = None,
-    max_digits: Annotated[int, typer.Option(help="Digits of a number, at most.")] = 100_000,
-    max_steps: Annotated[int, typer.Option(help="Steps of one trace, at most.")] = 20_000,
-    max_body: Annotated[int, typer.Option(help="Bytes of a request, at most.")] = 1_000_000,
-    concurrent: Annotated[int, typer.Option(help="Requests that are computed at once.")] = 4,
-    waiting: Annotated[int, typer.Option(help="Requests that may wait for their turn.")] = 128,
-    seconds: Annotated[float, typer.Option(help="Time to send a request, and to answer it.")] = 10.0,
+    max_digits: Annotated[int, typer.Option(metavar="N", help="Most digits of a number.")] = 100_000,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Most steps of one trace.")] = 20_000,
+    max_damage: Annotated[
+        int, typer.Option(metavar="N", help="Largest network to damage: its prompts times its weights.")
+    ] = 10**9,
+    max_body: Annotated[int, typer.Option(metavar="N", help="Most bytes of a request.")] = 1_000_000,
+    connections: Annotated[int, typer.Option(metavar="N", help="Most open connections.")] = 160,
+    concurrent: Annotated[
+        int, typer.Option(metavar="N", help="Most requests computed at once; half as many long ones.")
+    ] = 4,
+    waiting: Annotated[
+        int, typer.Option(metavar="N", help="Most requests in the queue; an eighth as many long ones.")
+    ] = 128,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", help="Seconds to send a request, to compute its answer, to read the answer.")
+    ] = 10.0,
 ) -> None:
-    """Serve the page and an HTTP API on this machine, until Ctrl-C.
+    """Open the page in the browser and serve an HTTP API.
 
-    Example: alga serve
+    Runs until Ctrl-C, for this machine only unless --host says otherwise (docs/serve.md).
 
-    Example: alga serve --port 0 --no-open --model runs/mine
+    Examples:
+      alga serve
+      alga serve runs/mine --port 0 --no-open
+
     """
     try:
         from alga.serve import server
     except ImportError as missing:
-        raise lacking("alga serve", missing.name, "serve") from None
-    known_task(task)
+        raise missing_extra("alga serve", missing.name, "serve") from None
+    load_own_task(task)
     from alga.serve.limits import Limits
-    from alga.serve.shelf import Shelf
+    from alga.serve.registry import Shelf
 
     limits = Limits(
-        digits=max_digits, steps=max_steps, body=max_body, concurrent=concurrent, waiting=waiting, seconds=seconds
+        digits=max_digits,
+        steps=max_steps,
+        body=max_body,
+        damage=max_damage,
+        connections=connections,
+        concurrent=concurrent,
+        waiting=waiting,
+        seconds=seconds,
     )
-    shelf = Shelf(model or [])
+    server.check_open_files(connections)
+    server.give_memory_back()
+    shelf = Shelf([*(models or []), *(model or [])])
     taken = server.listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken.getsockname()[1]}/"
-    typer.echo("Opening the network …", err=True)
+    note("Loading the network …")
     server.warm(shelf)
 
     def ready() -> None:
         typer.echo(address)
-        typer.echo("Ctrl-C ends it.", err=True)
+        note("Press Ctrl-C to stop.")
         if not no_open:
             import webbrowser
 
             webbrowser.open(address)
 
     with taken:
-        server.server(shelf, limits, ready).run(sockets=[taken])
+        server.server(shelf, limits, ready, host, allow_host or []).run(sockets=[taken])

@@ -1,4 +1,4 @@
-"""`alga solve`: any network on a problem of its own task."""
+"""`alga solve`: one problem of any task, by the network that learned it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from typing import Annotated
 
 import typer
 
-from alga import engines
-from alga.cli.screen import AsJson, Out, OwnTask, as_json, check_out, deliver, known_task, progress
-from alga.errors import AlgaError
+from alga.base.errors import AlgaError
+from alga.cli.console import as_json, check_out, deliver, progress
+from alga.cli.options import AsJson, Out, OwnTask, engine_option, load_own_task, model_argument
 
 
 def solve(
-    model: Annotated[str, typer.Argument(help="A shipped network's name or a run folder.")],
-    operands: Annotated[list[str], typer.Argument(help="The problem, as its task takes it.")],
+    model: Annotated[str, model_argument("MODEL")],
+    operands: Annotated[list[str], typer.Argument(metavar="OPERAND...", help="The problem, as its task takes it.")],
     task: OwnTask = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")] = False,
-    engine: Annotated[
-        str | None,
-        typer.Option(help=f"How steps are chained: {', '.join(engines.names())}.", show_default="as in alga add"),
-    ] = None,
+    engine: Annotated[str | None, engine_option("table where the network is certified, else sequential")] = None,
     json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """Solve a problem of any task by its network.
+    """Solve a problem of any task with its network.
 
-    Example: alga solve parity 10110111
+    Examples:
+      alga solve parity 10110111
+      alga solve xor-base-16 ff0f 1234
+      alga solve runs/collatz 27 --task mine.py:Collatz --trace
 
-    Example: alga solve xor-base-16 ff0f 1234
     """
     if trace and engine not in (None, "sequential"):
         raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
     check_out(out)
-    known_task(task)
+    load_own_task(task)
+    from alga.solve import engines
+    from alga.solve.calculator import load
+
     if engine is not None:
         engines.find(engine)
-    from alga.calculator import load
-
     calculator = load(model)
     if not calculator.certified:
         typer.echo(f"alga: warning: the model {model} has no certificate; its answers may be wrong", err=True)

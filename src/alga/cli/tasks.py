@@ -1,4 +1,4 @@
-"""`alga tasks`: what there is to learn, and what has been learned."""
+"""`alga tasks`: the shipped networks and the tasks that a network can learn."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from alga.cli.screen import AsJson, as_json
+from alga.cli.console import as_json
+from alga.cli.options import AsJson
 
 
 def tasks(
     json: AsJson = False,
-    names: Annotated[bool, typer.Option("--names", help="Only the names of the shipped networks.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Print only the names of the shipped networks.")] = False,
 ) -> None:
-    """List the shipped networks: name, domain, parameters, certificate and an example each.
+    """List the shipped networks and the tasks.
 
-    Example: alga tasks
+    Each network with the size of its domain, its parameters, the margin of its certificate and an example.
+
+    Examples:
+      alga tasks
+      alga tasks --json
+
     """
     from alga import runs
     from alga.tasks import families
@@ -44,14 +50,11 @@ def _row(name: str) -> dict[str, Any]:
     from random import Random
 
     from alga import runs
-    from alga.engines import table
 
     run = runs.load(name)
     certificate, task = run.certificate, run.config.task
     assert certificate is not None
     assert run.table is not None
-    operands = task.families()["uniform"](Random(1), 4)
-    (solution,) = table.solve(task, run.table, [operands])  # what the network says, without opening it
     return {
         "name": name,
         "task": task.name,
@@ -61,5 +64,5 @@ def _row(name: str) -> dict[str, Any]:
         "certified": run.certified,
         "strength": certificate.strength,
         "least_margin": certificate.least_margin,
-        "example": f"{task.expression(*operands)} = {solution.answer}",
+        "example": task.example(Random(1), run.table.outputs.get),  # what the network says, without opening it
     }

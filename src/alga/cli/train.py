@@ -1,4 +1,4 @@
-"""`alga train`: from nothing to a certificate."""
+"""`alga train`: train a network until it is certified."""
 
 from __future__ import annotations
 
@@ -8,52 +8,69 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alga import stopping
-from alga.cli.screen import AsJson, as_json, known_task, progress
-from alga.errors import AlgaError
+from alga.base import signals
+from alga.base.errors import AlgaError
+from alga.cli import completion
+from alga.cli.console import as_json, note, progress
+from alga.cli.options import AsJson, load_own_task, recipe_option, task_option
 
 if TYPE_CHECKING:
-    from alga.recipes import Recipe
+    from alga.runs.recipe import Recipe
 
 
 def train(
     task: Annotated[
         str | None,
-        typer.Option(help="What to learn: a task's name, or your own as FILE.py:CLASS.", show_default="addition"),
+        task_option("What to learn: a task's name, or your own as FILE.py:CLASS.", show_default="addition"),
     ] = None,
     recipe: Annotated[
-        str | None, typer.Option(help="fast, small, smallest, release or paper.", show_default="fast")
+        str | None, recipe_option("How to train: fast, small, smallest, release or paper.", show_default="fast")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Decides weights and batches.", show_default="0")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="The seed of initial weights and batches.", show_default="0")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The run folder to make.", show_default="runs/TASK-RECIPE-SEED")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The run folder to create.", show_default="runs/TASK-RECIPE-SEED"),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
-    like: Annotated[str | None, typer.Option(help="Train as this network was: recipe, seed and threads.")] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", show_default="2")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="auto")] = None,
-    steps: Annotated[int | None, typer.Option(help="Give up after this many steps.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Continue the training in this folder.")] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Repeat the training of this network: same recipe, seed and threads.",
+            autocompletion=completion.models,
+        ),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.", show_default="2")] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="auto, cpu, cuda or mps.", show_default="auto")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", help="Give up after this many steps.", show_default="the recipe's")
+    ] = None,
     json: AsJson = False,
 ) -> None:
-    """Train a network until it is certified; exit with 1 if it was not.
+    """Train a network until it is certified.
 
-    Ctrl-C or SIGTERM leaves a run that --resume continues.
+    Exits with 1 if the steps end first. After Ctrl-C or SIGTERM, --resume continues.
 
-    Example: alga train --recipe fast --seed 1 --out runs/mine
+    Examples:
+      alga train --recipe fast --seed 1 --out runs/mine
+      alga train --like smallest --out runs/smallest
+      alga train --task mine.py:Collatz --recipe small --out runs/collatz
+      alga train --resume runs/mine
 
-    Example: alga train --like smallest --out runs/smallest
-
-    Example: alga train --task mine.py:Collatz --out runs/collatz
     """
     own = task is not None and ".py:" in task
     if own:
-        known_task(task)
+        load_own_task(task)
     given = {"task": None if own else task, "recipe": recipe, "seed": seed, "threads": threads}
     if like is not None:
         _refuse("--like takes everything from that network", {**given, "resume": resume})
     if resume is not None:
         _refuse("--resume takes everything from the run itself", {**given, "out": out, "device": device})
-    from alga.training import Training
+    from alga.training.trainer import Training
 
     if resume is not None:
         training = Training.resume(resume, steps=steps)
@@ -67,13 +84,13 @@ def train(
             device="auto" if device is None else device,
         )
     latest = None
-    with stopping.between_steps() as interrupted, progress("training") as watch:
+    with signals.catch_first_signal() as interrupted, progress("training", until="certified") as watch:
         for latest in training.run(should_stop=lambda: bool(interrupted)):
-            note = f"loss {latest.loss:.4f}, {latest.wrong:,} wrong, margin {latest.least_margin:.2f}"
-            watch(latest.step, training.recipe.steps, note)
+            state = f"loss {latest.loss:.4f}, {latest.wrong:,} wrong, margin {latest.least_margin:.2f}"
+            watch(latest.step, training.recipe.steps, state)
     if interrupted and training.certificate is None:
-        typer.echo(f"stopped at step {training.step:,}; go on with: alga train --resume {training.folder}", err=True)
-        raise typer.Exit(stopping.code(interrupted[0]))
+        note(f"stopped at step {training.step:,}; continue with: alga train --resume {training.folder}")
+        raise typer.Exit(signals.exit_code(interrupted[0]))
     certificate = training.certificate
     if json:
         typer.echo(
@@ -104,23 +121,24 @@ def train(
 
 
 def _chosen(recipe: str | None, task: str | None, seed: int | None, threads: int | None) -> tuple[Recipe, int, int]:
-    from alga import recipes
-    from alga.training import THREADS
+    from alga.training import recipes
+    from alga.training.trainer import THREADS
 
     found = recipes.find("fast" if recipe is None else recipe, task)
     return found, 0 if seed is None else seed, THREADS if threads is None else threads
 
 
 def _like(model: str) -> tuple[Recipe, int, int]:
-    """Return how a network was trained."""
-    from alga import config, runs
-    from alga.recipes import Recipe
+    """Return the recipe, seed and threads that a network was trained with."""
+    from alga import runs
+    from alga.runs import config
+    from alga.runs.recipe import Recipe
 
     found = config.load(runs.locate(model))
     if not found.training:
         raise AlgaError(f"{model} was not trained here: its recipe is not known")
     try:
-        recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # which is no file that would be run
+        recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # the name, never a file to run
         return recipe, found.training["seed"], found.training["threads"]
     except (TypeError, KeyError) as problem:
         raise AlgaError(f"{model}/config.json describes no training ({problem})") from None

@@ -1,4 +1,4 @@
-"""`alga verify`: derive a certificate from the weights again, by an independent program."""
+"""`alga verify`: check a certificate against the weights with an independent program."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from typing import Annotated
 
 import typer
 
-from alga.assumptions import ASSUMPTIONS, VERSION, at_least
-from alga.cli.screen import AsJson, Out, OwnTask, as_json, check_out, deliver, known_task, progress
+from alga.cli.console import as_json, check_out, deliver, progress
+from alga.cli.options import ADDER, AsJson, Out, OwnTask, load_own_task, model_argument
+from alga.trust.assumptions import ASSUMPTIONS, VERSION, at_least
 
 
 def verify(
-    certificate: Annotated[
-        str, typer.Argument(help="A certificate.json beside its weights, a run folder or a shipped network's name.")
-    ] = "addition",
+    model: Annotated[
+        str, model_argument(help="A shipped network's name, a run folder, or a certificate.json in one.")
+    ] = ADDER,
     task: OwnTask = None,
     json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """Derive every margin from the weights again, by ball arithmetic and without torch; exit with 1 if it disagrees.
+    """Check a proven certificate with an independent program.
 
-    Needs python-flint, the extra `proof`. It takes a minute or two for the shipped adder.
+    Derives every margin from the weights again, in ball arithmetic, and exits with 1 if the certificate claims more.
+    Needs python-flint (the extra `proof`); the shipped adder takes a minute or two.
 
-    Example: alga verify addition
+    Examples:
+      alga verify addition
+      alga verify runs/mine
 
-    Example: alga verify runs/mine/certificate.json
     """
     check_out(out)
-    known_task(task)
+    load_own_task(task)
     from alga import runs
-    from alga.verify import verify as derive
+    from alga.runs.verification import verify as derive
 
-    path = Path(certificate)
-    folder = path.parent if path.is_file() and path.name == "certificate.json" else runs.locate(certificate)
+    path = Path(model)
+    folder = path.parent if path.is_file() and path.name == "certificate.json" else runs.locate(model)
     with progress("verifying every prompt") as watch:
         found = derive(folder, watch)
     if json:

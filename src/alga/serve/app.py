@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -13,25 +13,28 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
 import alga
-from alga.arithmetic import Listener
-from alga.arithmetic.result import SIGNS
-from alga.errors import AlgaError
-from alga.serve import content, damage, shapes
-from alga.serve.desks import Desks
-from alga.serve.guard import Guard
+from alga.base.errors import AlgaError
+from alga.serve import content, damage, schemas
+from alga.serve.cost import LARGE, is_long
+from alga.serve.events import Stream
 from alga.serve.limits import Deadline, Limits, RefusedError, check_digits
-from alga.serve.shapes import ERRORS
-from alga.serve.shelf import Desk, Shelf
-from alga.serve.steps import Stream
+from alga.serve.middleware import Guard
+from alga.serve.registry import Desk, Shelf
+from alga.serve.schemas import ERRORS
+from alga.serve.workers import Desks
+from alga.solve.arithmetic import Listener
+from alga.solve.calculator import Calculator
+from alga.solve.result import SIGNS
 
+T = TypeVar("T")
 PAGE: Final = Path(__file__).parent / "page"
 KINDS: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]
 
 
-def create(shelf: Shelf, limits: Limits) -> Guard:
-    """Return the application that serves these networks within these limits."""
+def create(shelf: Shelf, limits: Limits, bound: str = "", hosts: Collection[str] = ()) -> Guard:
+    """Return the application that serves these networks within these limits, under these names."""
     desks = Desks(shelf, limits)
 
     @asynccontextmanager
@@ -52,7 +55,7 @@ def create(shelf: Shelf, limits: Limits) -> Guard:
     _operations(app, desks)
     _networks(app, desks)
     _page(app)
-    return Guard(app, limits)
+    return Guard(app, limits, bound, hosts)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -93,12 +96,12 @@ def _operations(app: FastAPI, desks: Desks) -> None:
             summary=f"{verb}: every step, as server-sent events",
             name=f"{verb} steps",
             response_class=StreamingResponse,
-            responses={200: {"content": {"text/event-stream": {"schema": shapes.STREAM}}}},
+            responses={200: {"content": {"text/event-stream": {"schema": schemas.STREAM}}}},
         )(_steps(desks, verb))
 
 
 def _answer(desks: Desks, verb: str) -> Callable[..., Any]:
-    async def answer(numbers: shapes.Numbers) -> dict[str, Any]:
+    async def answer(numbers: schemas.Numbers) -> dict[str, Any]:
         check_digits(numbers.operands, desks.limits.digits)
         deadline = Deadline(desks.limits.seconds)
 
@@ -107,13 +110,13 @@ def _answer(desks: Desks, verb: str) -> Callable[..., Any]:
             arithmetic.named(verb)
             return arithmetic.solve(verb, *numbers.operands, watch=deadline.watch).as_dict()
 
-        return await desks.run(job, deadline)
+        return await desks.run(job, deadline, long=await _long(desks, verb, numbers))
 
     return answer
 
 
 def _steps(desks: Desks, verb: str) -> Callable[..., Any]:
-    async def steps(numbers: shapes.Numbers) -> StreamingResponse:
+    async def steps(numbers: schemas.Numbers) -> StreamingResponse:
         check_digits(numbers.operands, min(desks.limits.digits, desks.limits.steps))
         if numbers.engine not in (None, "sequential"):
             raise AlgaError(f"steps are the network's own: they go with the engine sequential, not {numbers.engine}")
@@ -123,10 +126,20 @@ def _steps(desks: Desks, verb: str) -> Callable[..., Any]:
             arithmetic.named(verb)
             return arithmetic.solve(verb, *numbers.operands, watch=deadline.watch).as_dict()
 
-        stream = Stream(desks, solve)
+        stream = Stream(desks, solve, long=await _long(desks, verb, numbers, steps=True))
         return StreamingResponse(stream.rest(await stream.first()), media_type="text/event-stream")
 
     return steps
+
+
+async def _long(desks: Desks, verb: str, numbers: schemas.Numbers, *, steps: bool = False) -> bool:
+    """Tell whether a problem has to go to a desk for long ones."""
+    by_network, model = steps or numbers.engine == "sequential", numbers.model
+    if model is not None and not by_network:
+        by_network = not await desks.run(lambda desk: desk.shelf.run(model).certified, Deadline(desks.limits.seconds))
+        if by_network and numbers.engine == "table":
+            return True  # the table is made first
+    return is_long(verb, numbers.operands, numbers.base or 10, by_network=by_network)
 
 
 def _example(verb: str) -> dict[int | str, dict[str, Any]]:
@@ -142,14 +155,25 @@ def _example(verb: str) -> dict[int | str, dict[str, Any]]:
 def _networks(app: FastAPI, desks: Desks) -> None:
     shelf = desks.shelf
 
-    async def at_desk(job: Callable[[Desk, Deadline], dict[str, Any] | bytes]) -> Response:
+    async def at_desk(job: Callable[[Desk, Deadline], dict[str, Any] | bytes], *, long: bool = False) -> Response:
         deadline = Deadline(desks.limits.seconds)
 
         def work(desk: Desk) -> bytes:  # the text is made there too: a domain's is megabytes, and others wait
             found = job(desk, deadline)
             return found if isinstance(found, bytes) else content.as_json(found)
 
-        return Response(await desks.run(work, deadline), media_type="application/json")
+        return Response(await desks.run(work, deadline, long=long), media_type="application/json")
+
+    async def known(asked: Callable[[Desk], T]) -> T:
+        return await desks.run(asked, Deadline(desks.limits.seconds))
+
+    def affordable(calculator: Calculator) -> int:
+        """Return what it costs to judge a copy of a network; refuse one that is too large to be damaged."""
+        size, most = len(calculator.trained.domain) * calculator.run.config.model.parameters, desks.limits.damage
+        if size > most:
+            said = f"{calculator.run.name} is too large to be damaged here"
+            raise RefusedError(413, f"{said}: {size:,} prompts × weights, up to {most:,} may be")
+        return size
 
     @app.get("/v1/models", summary="Every network that is served")
     async def models() -> Response:
@@ -167,13 +191,15 @@ def _networks(app: FastAPI, desks: Desks) -> None:
             calculator = desk.calculator(name)
             held = calculator.run.certificate if calculator.certified else None
             held = held or shelf.once("judged", name, lambda: calculator.certify(deadline.watch))
-            return {"model": name, **content.certificate(held, base=calculator.task.base)}
+            return {"model": name, **content.certificate(held, base=calculator.procedure.layout.base)}
 
-        return await at_desk(job)
+        judged = await known(lambda desk: desk.calculator(name).certified or shelf.has("judged", name))
+        return await at_desk(job, long=not judged)
 
     @app.get("/v1/domain", summary="Every prompt there is, with the network's answer and margin")
     async def domain(model: Model = None) -> Response:
-        return await at_desk(lambda desk, _: desk.domain(model or shelf.first))
+        name = model or shelf.first
+        return await at_desk(lambda desk, _: desk.domain(name), long=not shelf.has("domain", name))
 
     @app.get("/v1/step", summary="One step laid open: probabilities and attention")
     async def step(
@@ -188,6 +214,7 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
             calculator = desk.calculator(model or shelf.first)
             if amount:
+                affordable(calculator)
                 calculator, _before = damage.damaged(calculator, damage.chosen(calculator, tensor, index), amount)
             return content.step(calculator, prompt)
 
@@ -202,16 +229,20 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         return await at_desk(job)
 
     @app.post("/v1/damage", summary="Move one weight of a copy, and judge it anew on every prompt")
-    async def damaged(wanted: shapes.Damage) -> Response:
-        check_digits(wanted.operands or [""], min(desks.limits.digits, desks.limits.steps))
+    async def damaged(wanted: schemas.Damage) -> Response:
+        asked = wanted.problem
+        check_digits(asked.operands if asked else [""], min(desks.limits.digits, desks.limits.steps))
+        name = wanted.model or shelf.first
 
         def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(wanted.model or shelf.first)
+            calculator = desk.calculator(name)
             weight = damage.chosen(calculator, wanted.tensor, wanted.index)
-            operands = tuple(wanted.operands) if wanted.operands else None
-            return damage.report(calculator, weight, wanted.amount, operands, deadline.watch)
+            most, watch = desks.limits.steps, deadline.watch
+            return damage.report(desk, calculator, weight, wanted.amount, asked, most=most, watch=watch)
 
-        return await at_desk(job)
+        size = await known(lambda desk: affordable(desk.calculator(name)))
+        long = size > LARGE or (asked is not None and is_long(asked.verb, asked.operands, 10, by_network=True))
+        return await at_desk(job, long=long)
 
     @app.get("/healthz", summary="Whether the server answers")
     async def health() -> dict[str, Any]:

@@ -9,12 +9,12 @@ import json
 import math
 from typing import Any
 
-from alga.calculator import Calculator
-from alga.certificate import Certificate
-from alga.engines import Step
-from alga.errors import AlgaError
-from alga.tasks import Task
-from alga.tokens import START, STOP, Tokens
+from alga.base.errors import AlgaError
+from alga.network.tokens import START, STOP
+from alga.solve.calculator import Calculator
+from alga.solve.engines import Step
+from alga.tasks import Procedure
+from alga.trust.certificate import Certificate
 
 WORDS = {
     "proven": "Proven: a rigorous bound on all rounding says the same of any machine that keeps its assumptions.",
@@ -25,38 +25,37 @@ WORDS = {
 
 def model(calculator: Calculator) -> dict[str, Any]:
     """Return what a network is, in plain values."""
-    task, trained, run = calculator.task, calculator.trained, calculator.run
+    procedure, trained, run = calculator.procedure, calculator.trained, calculator.run
     return {
         "name": run.name,
         "task": trained.name,
         "summary": trained.summary,
-        "base": task.base,
-        "arity": task.arity,
-        "sign": task.sign,
-        "verbs": sorted(calculator.faces()),
-        "walks": task is trained and walks(task),  # over the digits of numbers, so that the page can lay it out
+        "base": procedure.layout.base,
+        "arity": procedure.layout.arity,
+        "sign": procedure.sign,
+        "verbs": sorted(calculator.parts()),
+        "walks": walks(calculator),  # over the digits of numbers, so that the page can lay it out
         "prompts": len(trained.domain),
         "certified": calculator.certified,
     }
 
 
-def walks(task: Task) -> bool:
-    """Tell whether the columns of a task are the digits of numbers that stand one above the other."""
-    return type(task).rows is not Task.rows
+def walks(calculator: Calculator) -> bool:
+    """Tell whether a network walks over columns, and these are digits of numbers that stand one above the other."""
+    return calculator.own_engine == "sequential" and calculator.procedure.layout.by_rows
 
 
 def domain(calculator: Calculator) -> dict[str, Any]:
     """Return every prompt of the domain with the network's answer and margin, as a grid of contexts by columns."""
-    task = calculator.trained
-    prompts = list(task.domain)
-    decoded = dict(zip(prompts, calculator.decoder(prompts), strict=True))
-    instances = list(task.domain.values())
-    contexts, columns = task.axes()
+    domain = calculator.trained.domain
+    prompts = list(domain)
+    decoded = dict(zip(prompts, calculator.decode(prompts), strict=True))
+    contexts, columns = domain.axes
     row, place = ({value: i for i, value in enumerate(values)} for values in (contexts, columns))
     return {
         "model": calculator.run.name,
-        "task": task.name,
-        "summary": task.summary,
+        "task": domain.name,
+        "summary": domain.summary,
         "contexts": contexts,
         "columns": columns,
         "cells": [
@@ -68,7 +67,7 @@ def domain(calculator: Calculator) -> dict[str, Any]:
                 "margin": finite(decoded[instance.prompt].margin),
                 "expected": instance.output + STOP,
             }
-            for instance in instances
+            for instance in domain.values()
         ],
     }
 
@@ -79,9 +78,9 @@ def step(calculator: Calculator, prompt: str) -> dict[str, Any]:
     tokens.packed([prompt])  # says what is wrong
     if not prompt or START in prompt:
         raise AlgaError(f"expected a prompt such as {next(iter(calculator.trained.domain))!r}, got {prompt!r}")
-    (written,) = decoder([prompt])
-    detail = decoder.detail(prompt, written.text)
     known = calculator.trained.domain.get(prompt)
+    (written,) = (calculator.decode if known else decoder)([prompt])
+    detail = decoder.detail(prompt, written.text)
     return {
         "model": calculator.run.name,
         "prompt": prompt,
@@ -95,40 +94,46 @@ def step(calculator: Calculator, prompt: str) -> dict[str, Any]:
     }
 
 
-def problem(task: Task, name: str, operands: tuple[str, ...]) -> dict[str, Any]:
+def problem(procedure: Procedure, name: str, operands: tuple[str, ...]) -> dict[str, Any]:
     """Return how a problem stands on paper before its first step."""
+    layout = procedure.layout
     return {
         "model": name,
-        "task": task.name,
-        "expression": task.expression(*operands),
-        "sign": task.sign,
-        "rows": list(task.rows(*operands) or ()),
-        "from_right": task.from_right,
-        "repeats": task.repeats,
-        "columns": len(task.columns(*operands)),
+        "task": procedure.name,
+        "expression": procedure.expression(*operands),
+        "sign": procedure.sign,
+        "rows": list(layout.rows(*operands) or ()),
+        "from_right": layout.from_right,
+        "repeats": layout.repeats,
+        "columns": len(procedure.columns(*operands)),
     }
 
 
-def taken(task: Task, tokens: Tokens, done: Step, *, last: bool) -> dict[str, Any]:
-    """Return a step that was taken: what it adds to the answer, and what is left of its output for the next column."""
-    output = tokens.output(done.text)
+def taken(network: Calculator, done: Step, *, last: bool) -> dict[str, Any]:
+    """Return a step that was taken: what it adds to the answer, and what is left of its output for the next column.
+
+    `expected` is what would be right; none where a wrong step before has led to a prompt that no problem leads to.
+    """
+    procedure, output = network.procedure, network.run.config.tokens.output(done.text)
+    known = network.trained.domain.get(done.prompt)
     return {
         "prompt": done.prompt,
         "text": done.text,
+        "expected": known.output + STOP if known else None,
         "margin": finite(done.margin),
-        "written": None if output is None else (task.ending if last else task.written)(output),
-        "carry": "" if output is None else carry(task, output),
+        "written": None if output is None else (procedure.ending if last else procedure.written)(output),
+        "carry": "" if output is None else carry(procedure, output),
     }
 
 
-def carry(task: Task, output: str) -> str:
+def carry(procedure: Procedure, output: str) -> str:
     """Return the part of an output that is not written down: a carry, a borrow mark, a remainder.
 
     >>> from alga.tasks import find
     >>> carry(find("addition"), "15"), carry(find("subtraction"), "-7"), carry(find("division-by-a-digit"), "32")
     ('1', '-', '2')
     """
-    written = task.written(output)
+    written = procedure.written(output)
     return output.removesuffix(written) if output.endswith(written) else output.removeprefix(written)
 
 

@@ -1,20 +1,35 @@
-"""One weight moved in a copy: what becomes of the certificate, of every answer, and of a sum."""
+"""One weight moved in a copy: what becomes of the certificate, of every answer, and of a problem.
+
+The problem is solved as it was asked, signs and all: the copy takes the place of its network, and of no other.
+"""
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from alga.calculator import Calculator
-from alga.certificate import Certificate
-from alga.engines import sequential
-from alga.errors import AlgaError
-from alga.progress import Watch, unwatched
+import numpy as np
+
+from alga import runs
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch, unwatched
 from alga.runs import Run, Weights
 from alga.serve import content
-from alga.tasks import Task
+from alga.serve.events import check_steps
+from alga.serve.limits import RefusedError
+from alga.serve.registry import Desk
+from alga.serve.schemas import Problem, Verb
+from alga.solve.arithmetic import Listener, Result
+from alga.solve.calculator import Calculator
+from alga.solve.engines import Step
+from alga.tasks import Procedure
+from alga.tasks.numbers import signed_answer
+from alga.trust.certificate import Certificate
+
+OPERATIONS: Final[dict[str, Verb]] = {  # by the kind of step that a network is for
+    "add": "add", "sub": "sub", "times": "mul", "divide": "divmod", "cmp": "cmp",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,13 +42,13 @@ class Weight:
 
 def weights(calculator: Calculator) -> dict[str, int]:
     """Return the tensors of a network and how many numbers each has."""
-    return {name: tensor.numel() for name, tensor in calculator.run.model.named_parameters()}
+    return {name: math.prod(shape) for name, shape in calculator.run.config.model.tensors().items()}
 
 
 def favourite(calculator: Calculator) -> Weight:
     """Return the weight that is damaged unless another is named: the largest of the first tensor, the embedding."""
-    name, tensor = next(iter(calculator.run.model.named_parameters()))
-    return Weight(name, int(tensor.detach().abs().argmax()))
+    name, array = next(iter(calculator.run.weights.arrays.items()))
+    return Weight(name, int(np.abs(array).argmax()))
 
 
 def chosen(calculator: Calculator, tensor: str | None, index: int | None) -> Weight:
@@ -46,92 +61,124 @@ def chosen(calculator: Calculator, tensor: str | None, index: int | None) -> Wei
 
 def damaged(calculator: Calculator, weight: Weight, amount: float) -> tuple[Calculator, float]:
     """Return a copy of a network with one weight moved, and what the weight was."""
-    import torch
-
     sizes = weights(calculator)
     if weight.tensor not in sizes:
-        raise AlgaError(f"no tensor {weight.tensor!r}; there are {', '.join(sizes)}")
+        raise AlgaError(f"no tensor {weight.tensor!r}: {next(iter(sizes))} is one of the {len(sizes)} that there are")
     if not 0 <= weight.index < sizes[weight.tensor]:
         raise AlgaError(f"{weight.tensor} has the numbers 0 to {sizes[weight.tensor] - 1}, got {weight.index}")
     if not math.isfinite(amount):
         raise AlgaError(f"expected an amount that is finite, got {amount}")
     run = calculator.run
-    with torch.no_grad():
-        network = copy.deepcopy(run.model)
-        numbers = dict(network.named_parameters())[weight.tensor].view(-1)
-        before = float(numbers[weight.index])
-        numbers[weight.index] += amount
-    held = Weights.of(run.config, network)
+    arrays = dict(run.weights.arrays)
+    moved = arrays[weight.tensor].copy()
+    before = float(moved.flat[weight.index])
+    with np.errstate(over="ignore"):  # a network may well overflow: that is a way to be damaged
+        moved.flat[weight.index] += np.float32(amount)
+    held = Weights.holding(run.config, {**arrays, weight.tensor: moved})
     return Calculator(Run(name=run.name, config=run.config, weights=held)), before
 
 
 def report(
+    desk: Desk,
     calculator: Calculator,
     weight: Weight,
     amount: float,
-    operands: tuple[str, ...] | None = None,
+    problem: Problem | None = None,
+    *,
+    most: int,
     watch: Watch = unwatched,
 ) -> dict[str, Any]:
     """Judge a copy with one weight moved on every prompt; let it solve a problem: the one given, or a telling one."""
     hurt, before = damaged(calculator, weight, amount)
-    judged = hurt.run.judged(watch)
-    held = judged.certificate
+    hurt = Calculator(hurt.run.judged(watch))
+    held = hurt.run.certificate
     assert held is not None
-    telling = example(hurt, held)
+    telling = example(hurt, held, watch)
+    kind = runs.step_of(hurt.procedure)
+    if problem is None and telling is not None and kind in OPERATIONS:
+        problem = Problem(verb=OPERATIONS[kind], operands=list(telling))
     return {
         "model": calculator.run.name,
         "weight": {"tensor": weight.tensor, "index": weight.index, "before": before, "after": before + amount},
-        "certificate": content.certificate(held, base=hurt.task.base),
+        "certificate": content.certificate(held, base=hurt.procedure.layout.base),
         "domain": content.domain(hurt),
         "example": list(telling) if telling else None,
-        "problem": solved(hurt, operands or telling, watch),
+        "solved": solved(desk, hurt, problem, most, watch) if problem else None,
     }
 
 
-def example(hurt: Calculator, held: Certificate) -> tuple[str, ...] | None:
+def solved(desk: Desk, hurt: Calculator, problem: Problem, most: int, watch: Watch = unwatched) -> dict[str, Any]:
+    """Solve a problem with the copy in its network's place; say beside it what exact arithmetic says."""
+    kept = _Kept(most)
+    listener = kept if hurt.own_engine == "sequential" else None  # a lookahead has no steps from column to column
+    arithmetic = desk.arithmetic(None, problem.model, None, listener, instead=hurt)
+    arithmetic.named(problem.verb)
+    arithmetic.check(problem.verb, *problem.operands)
+    right = signed_answer(problem.verb, problem.operands, arithmetic.base)
+    try:
+        result = arithmetic.solve(problem.verb, *problem.operands, watch=watch)
+    except RefusedError:
+        raise
+    except AlgaError as senseless:  # the numbers are in order: a wrong step has made others of them
+        why = f"a wrong step led to what is no problem: {senseless}"
+        result = Result(problem.verb, arithmetic.base, tuple(problem.operands), "sequential", failure=why)
+        result.note(hurt, certified=False)
+    return {**result.as_dict(), "exact": right, "problems": kept.problems}
+
+
+def example(hurt: Calculator, held: Certificate, watch: Watch = unwatched) -> tuple[str, ...] | None:
     """Return operands that lead to a prompt which the network gets wrong, and to a wrong answer; None if none is near.
 
     At most one column before the wrong one is tried: enough for every context that two digits make.
     """
-    task = hurt.task
-    if task is not hurt.trained or not content.walks(task):
+    procedure, domain = hurt.procedure, hurt.trained.domain
+    if not content.walks(hurt):
         return None
-    starts = {instance.output: instance.column for instance in task.domain.values() if instance.context is None}
-    for failure in held.failures:
-        instance = task.domain[failure.prompt]
+    starts = {instance.output: instance.column for instance in domain.values() if instance.context is None}
+    for tried, failure in enumerate(held.failures):
+        watch(tried, len(held.failures))
+        instance = domain[failure.prompt]
         before = [] if instance.context is None else [starts.get(instance.context)]
         if None in before:
             continue
-        operands = task.operands([*filter(None, before), instance.column])
-        if operands is None or not _is_problem(task, operands):
+        operands = procedure.layout.operands([*filter(None, before), instance.column])
+        if operands is None or not _is_problem(procedure, operands):
             continue
         answer = hurt.solve(*operands, engine="sequential").answer
-        if answer != task.answer(*operands):
+        if answer != procedure.oracle(*operands):
             return operands
     return None
 
 
-def solved(hurt: Calculator, operands: tuple[str, ...] | None, watch: Watch = unwatched) -> dict[str, Any] | None:
-    """Solve a problem by the damaged network, and say beside it what exact arithmetic says."""
-    task, tokens = hurt.task, hurt.run.config.tokens
-    if operands is None or task is not hurt.trained or not content.walks(task):
-        return None
-    if len(operands) != task.arity:
-        raise AlgaError(f"{task.name} takes {task.arity} numbers, got {len(operands)}")
-    (solution,) = sequential.solve(task, hurt.decoder, [operands], keep_steps=True, watch=watch)
-    last = len(task.columns(*operands)) - 1
-    steps = [content.taken(task, tokens, done, last=i == last) for i, done in enumerate(solution.trace)]
-    return {
-        **content.problem(task, hurt.run.name, operands),
-        "steps": steps,
-        "answer": solution.answer,
-        "failure": solution.failure,
-        "exact": task.answer(*operands),
-    }
+class _Kept(Listener):
+    """Keeps a trace's problems, each with its steps, and what is noted after it."""
+
+    def __init__(self, most: int) -> None:
+        self.problems: list[dict[str, Any]] = []
+        self._most = most
+        self._count = 0
+        self._network: Calculator
+
+    def problem(self, network: Calculator, operands: tuple[str, ...]) -> None:
+        self._network = network
+        self.problems.append(
+            {**content.problem(network.procedure, network.run.name, operands), "steps": [], "after": ""}
+        )
+        self._count += self.problems[-1]["columns"]
+        check_steps(self._count, self._most)
+
+    def step(self, step: Step) -> None:
+        steps = self.problems[-1]["steps"]
+        last = len(steps) == self.problems[-1]["columns"] - 1
+        steps.append(content.taken(self._network, step, last=last))
+
+    def note(self, text: str) -> None:
+        if self.problems:
+            self.problems[-1]["after"] = text
 
 
-def _is_problem(task: Task, operands: tuple[str, ...]) -> bool:
+def _is_problem(procedure: Procedure, operands: tuple[str, ...]) -> bool:
     try:
-        return bool(task.columns(*operands))
+        return bool(procedure.columns(*operands))
     except AlgaError:
         return False

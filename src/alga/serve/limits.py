@@ -1,13 +1,18 @@
-"""What a request may ask for: digits, bytes, company and time; and what is said to one that asks for more."""
+"""What a request may ask for: digits, bytes, concurrency and time; and what is said to one that asks for more."""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, fields
 from threading import Event
+from typing import Final
 
-from alga.errors import AlgaError
-from alga.progress import Watch
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch
+
+WORKED: Final = 0.005  # seconds of work after which a thread lets others have the interpreter
+RESTED: Final = 0.001  # seconds for which it does: merely letting go for an instant starves the others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,16 +22,19 @@ class Limits:
     digits: int = 100_000  # of a number
     steps: int = 20_000  # of one trace
     body: int = 1_000_000  # bytes of a request
-    concurrent: int = 4  # requests that are computed at once
-    waiting: int = 128  # requests that wait for their turn
-    seconds: float = 10.0  # to send a request; to wait and be computed
+    damage: int = 1_000_000_000  # prompts times parameters of a network that may be damaged
+    connections: int = 160  # open at once
+    concurrent: int = 4  # short requests that are computed at once; half as many long ones beside them
+    waiting: int = 128  # short requests that wait for their turn; an eighth as many long ones
+    seconds: float = 10.0  # to send a request; to wait and be computed; to take the next part of an answer
 
     def __post_init__(self) -> None:
         for field in fields(self):
             least = 0 if field.name == "waiting" else 1
             value = getattr(self, field.name)
-            if value < least:
-                raise AlgaError(f"the limit on {field.name} must be at least {least}, got {value}")
+            if not least <= value < math.inf:  # which NaN is not either
+                finite = " and finite" if isinstance(value, float) else ""
+                raise AlgaError(f"the limit on {field.name} must be at least {least}{finite}, got {value}")
 
 
 class RefusedError(AlgaError):
@@ -56,11 +64,16 @@ class Deadline:
 
     @property
     def watch(self) -> Watch:
-        """What an engine tells of its progress, and what stops it when the time is over."""
+        """What an engine tells of its progress: stops it when the time is over, and lets other threads have a turn."""
+        rested = time.monotonic()
 
         def watch(done: int, total: int) -> None:  # noqa: ARG001
+            nonlocal rested
             if self.over.is_set() or not self.left:
                 raise self.too_late()
+            if time.monotonic() - rested > WORKED:
+                time.sleep(RESTED)
+                rested = time.monotonic()
 
         return watch
 

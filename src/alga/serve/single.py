@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from alga import export
-from alga.calculator import Calculator
-from alga.errors import AlgaError
-from alga.progress import Watch, unwatched
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch, unwatched
 from alga.serve import content, damage
+from alga.solve.calculator import Calculator
+from alga.tasks import Procedure, Situation
+from alga.tasks.procedure import SEPARATOR
 
 if TYPE_CHECKING:
-    from alga.decoding import Detail
+    from alga.network.decoder import Detail
 
 PAGE: Final = Path(__file__).parent / "page"
 LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # what is added to the damaged weight
@@ -31,7 +33,7 @@ LARGEST: Final = 5_000  # prompts: more of them would make a file of many megaby
 def page(calculator: Calculator, watch: Watch = unwatched) -> bytes:
     """Return the page with all that one network answers, as one HTML file."""
     task = calculator.trained
-    if not content.walks(task):
+    if not content.walks(calculator):
         raise AlgaError(f"{task.name} does not walk over the digits of numbers alone: a page cannot lay it out")
     if len(task.domain) > LARGEST:
         raise AlgaError(f"a page holds up to {LARGEST:,} prompts, {task.name} has {len(task.domain):,}; use alga serve")
@@ -55,11 +57,13 @@ def _content(calculator: Calculator, watch: Watch) -> dict[str, Any]:
     for i, amount in enumerate(LEVELS, start=1):
         levels.append(_level(calculator, weight, amount, domain["cells"]))
         told(len(task_prompts) + i)
+    table = json.loads(export.table(calculator))
     return {
         "models": {"first": described["name"], "models": [described]},
-        "certificate": content.certificate(held, base=calculator.task.base),
+        "certificate": content.certificate(held, base=calculator.procedure.layout.base),
         "domain": domain,
-        "table": json.loads(export.table(calculator)),
+        "table": table,
+        "prompts": _odd_prompts(calculator.procedure, [table, *(level["table"] for level in levels)]),
         "inside": inside,
         "weight": vars(weight),
         "levels": levels,
@@ -119,9 +123,19 @@ def _level(calculator: Calculator, weight: damage.Weight, amount: float, cells: 
         "table": {key: table[key] for key in ("task", "from_right", "fill", "repeats", *_ANSWERS)},
         "texts": {i: cell["text"] for i, cell in enumerate(now) if cell["text"] != cells[i]["text"]},
         "margins": [None if cell["margin"] is None else round(cell["margin"], 2) for cell in now],
-        "certificate": content.certificate(held, base=calculator.task.base),
+        "certificate": content.certificate(held, base=calculator.procedure.layout.base),
         "example": list(telling) if telling else None,
     }
+
+
+def _odd_prompts(procedure: Procedure, tables: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the prompts that are not just a column, or an output, `C` and a column, as nearly all tasks have them."""
+    usual: dict[Situation, str] = {(None, column): column for column in tables[0]["start"]}
+    for before, columns in (after for table in tables for after in table["after"].items()):
+        usual |= {(before, column): f"{before}{SEPARATOR}{column}" for column in columns}
+    prompts = {situation: procedure.prompt(*situation) for situation in usual}
+    odd = [situation for situation in usual if prompts[situation] != usual[situation]]
+    return {f"{'null' if before is None else before} {column}": prompts[before, column] for before, column in odd}
 
 
 _ANSWERS: Final = ("start", "after", "written", "ending")

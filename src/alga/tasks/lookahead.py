@@ -1,28 +1,31 @@
 """Three small maps that find all carries of a problem in a few rounds.
 
 What a column does to a carry; what two stretches of columns do, one after the other; the digit of a column once its
-carry is known. docs/lookahead.md has the lemma that makes this right. One network learns all three: each prompt is a
-problem of one step, so such a task has first-type instances only. A lookahead task `serves` another.
+carry is known. docs/lookahead.md has the lemma that makes this right. One network learns all three: its domain is their
+prompts, none of which has a context.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import cached_property
+from random import Random
 
 from alga.tasks.addition import Addition
-from alga.tasks.contract import Task
+from alga.tasks.domain import Domain, Instance
 from alga.tasks.numbers import DIGITS
+from alga.tasks.procedure import Procedure, Task
 
 
 class Lookahead(Task):
-    """The contract of a lookahead task: the prompts of its three maps never look alike."""
+    """Three maps for one procedure; the prompts of the three never look alike."""
 
-    serves: Task
+    engine = "lookahead"
+    serves: Procedure
+    symbols: str
     start: str  # the status of what comes before the first column
-    arity = 1
-    sign = ""
 
     @abstractmethod
     def statuses(self) -> Sequence[str]:
@@ -40,6 +43,33 @@ class Lookahead(Task):
     def emit(self, carry: str, column: str) -> str:
         """Return the digit of a column after all that came before it; the empty column is the place past the last."""
 
+    @abstractmethod
+    def oracle(self, prompt: str) -> str:
+        """Return the output of a prompt by independent arithmetic."""
+
+    def spelled(self, columns: Sequence[str]) -> str:
+        """Return the answer that the three maps spell, from column to column.
+
+        >>> AdditionLookahead().spelled(["75", "01", "9"])
+        '922'
+        """
+        carry, digits = self.start, []
+        for column in columns:
+            digits.append(self.emit(carry, column))
+            carry = self.compose(self.status(column), carry)
+        digits.append(self.emit(carry, ""))
+        return self.serves.tidied("".join(reversed(digits) if self.serves.layout.from_right else digits))
+
+    @property
+    def procedure(self) -> Procedure:
+        return self.serves
+
+    def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
+        """Return one prompt with its output."""
+        rng.choice(("",))  # as the drawing of a problem's setting would: the same example as ever
+        prompt = rng.choice(list(self.domain))
+        return f"one step ahead: {prompt} = {answer(prompt)}"
+
     # --- the same as prompts ------------------------------------------------------------------------------------------
 
     def composition(self, later: str, earlier: str) -> str:
@@ -50,37 +80,26 @@ class Lookahead(Task):
         """Return the prompt that asks for a digit."""
         return carry + column
 
-    def first_columns(self, setting: str) -> Sequence[str]:
-        statuses = self.statuses()
-        columns = dict.fromkeys([*self.serves.first_columns(setting), *self.serves.next_columns(setting)])
+    @cached_property
+    def domain(self) -> Domain:
+        """The prompts of the three maps: first the columns, then pairs of statuses, then carries with columns."""
+        statuses, layout = self.statuses(), self.serves.layout
+        columns = dict.fromkeys(
+            column for setting in layout.settings() for column in (*layout.first(setting), *layout.following(setting))
+        )
         carries = dict.fromkeys(self.compose(status, self.start) for status in statuses)
-        return [
-            *columns,
-            *(self.composition(later, earlier) for later in statuses for earlier in statuses),
-            *(self.emission(carry, column) for carry in carries for column in (*columns, "")),
-        ]
-
-    def next_columns(self, setting: str) -> Sequence[str]:
-        return ()
-
-    def output(self, context: str | None, column: str) -> str:
-        if column[0] not in self.statuses():
-            return self.status(column)
-        if len(column) > 1 and column[1] in self.statuses():
-            return self.compose(column[0], column[1])
-        return self.emit(column[0], column[1:])
-
-    def columns(self, *operands: str) -> list[str]:
-        return list(operands)
-
-    def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
-        return tuple(columns)
-
-    def tidied(self, text: str) -> str:
-        return text
-
-    def expression(self, *operands: str) -> str:
-        return f"one step ahead: {operands[0]}"
+        outputs = {column: self.status(column) for column in columns}
+        outputs |= {self.composition(x, y): self.compose(x, y) for x in statuses for y in statuses}
+        outputs |= {
+            self.emission(carry, column): self.emit(carry, column) for carry in carries for column in (*columns, "")
+        }
+        return Domain(
+            name=self.name,
+            symbols=self.symbols,
+            instances={prompt: Instance(None, prompt, prompt, output) for prompt, output in outputs.items()},
+            summary=self.summary,
+            source=self.source,
+        )
 
 
 class AdditionLookahead(Lookahead):
@@ -89,7 +108,6 @@ class AdditionLookahead(Lookahead):
     name = "addition-lookahead"
     summary = "the sum of two numbers, all carries at once"
     symbols = DIGITS + "kpg"
-    verb = "add"
     serves = Addition()
     start = "k"
 
@@ -121,13 +139,12 @@ class AdditionLookahead(Lookahead):
         """
         return str((sum(map(int, column)) + (carry == "g")) % 10)
 
-    def answer(self, *operands: str) -> str:
+    def oracle(self, prompt: str) -> str:
         """Return the same by decimal arithmetic: each status stands for the carries it lets out.
 
-        >>> AdditionLookahead().answer("pg"), AdditionLookahead().answer("g99")
+        >>> AdditionLookahead().oracle("pg"), AdditionLookahead().oracle("g99")
         ('g', '9')
         """
-        (prompt,) = operands
         lets_out = {"k": (0, 0), "p": (0, 1), "g": (1, 1)}  # without and with a carry coming in
         marks, digits = prompt.rstrip(DIGITS), prompt.lstrip("kpg")
         total = sum((Decimal(digit) for digit in digits), Decimal(0))

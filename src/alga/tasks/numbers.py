@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Sequence
 from typing import Final
 
-from alga.errors import AlgaError
+from alga.base.errors import AlgaError
 
 ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 DIGITS: Final = ALPHABET[:10]
@@ -35,7 +36,7 @@ def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
     '0'
     >>> number("9O7")
     Traceback (most recent call last):
-    alga.errors.AlgaError: a number has only the digits 0-9, got 'O' at position 2
+    alga.AlgaError: a number has only the digits 0-9, got 'O' at position 2
     """
     if not isinstance(text, str):
         raise AlgaError(f"a number is given as text of digits, got {type(text).__name__}")
@@ -112,6 +113,33 @@ def text_of(value: int, base: int) -> str:
     while base**size <= value:
         size *= 2
     return without_zeros(_padded(value, base, size))
+
+
+def signed_answer(verb: str, operands: Sequence[str], base: int) -> str:
+    """Return what Python's integers say of numbers with signs.
+
+    >>> signed_answer("divmod", ("-7", "2"), 10), signed_answer("add", ("ff", "1"), 16)
+    ('-4 1', '100')
+    """
+    a, *others = (_signed_value(operand, base) for operand in operands)
+    if verb != "add" and len(others) != 1:
+        raise AlgaError(f"{verb} takes two numbers, got {len(operands)}")
+    if verb == "divmod" and not others[0]:
+        raise AlgaError("a number cannot be divided by zero")
+    if verb == "cmp":
+        return "<" if a < others[0] else "=" if a == others[0] else ">"
+    if verb == "divmod":
+        return " ".join(_signed_text(part, base) for part in divmod(a, others[0]))
+    value = sum(others, a) if verb == "add" else a - others[0] if verb == "sub" else a * others[0]
+    return _signed_text(value, base)
+
+
+def _signed_value(text: str, base: int) -> int:
+    return -value_of(text[1:], base) if text.startswith("-") else value_of(text, base)
+
+
+def _signed_text(value: int, base: int) -> str:
+    return f"-{text_of(-value, base)}" if value < 0 else text_of(value, base)
 
 
 def _padded(value: int, base: int, size: int) -> str:

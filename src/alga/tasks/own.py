@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from alga.errors import AlgaError
-from alga.tasks.checks import check
-from alga.tasks.contract import Task
+from alga.base.errors import AlgaError
+from alga.tasks.procedure import Task
+from alga.tasks.validation import check
 
 NAME = re.compile(r"(?P<file>.+\.py):(?P<kind>[A-Za-z_][A-Za-z_0-9]*)")
 
@@ -26,10 +26,15 @@ Base = TypeVar("Base")
 def load(name: str) -> Task:
     """Return the checked task of a name like `mine.py:Collatz`."""
     kind, source = read(name, Task)
+    if hasattr(kind, "first_columns"):
+        raise AlgaError(f"{name} is written for ALGA 0.1; docs/own-task.md says what a task is now: a Procedure")
     with _blaming(name, Task):
         task = kind()
         task.source = source
-        _ = task.name, task.summary, task.symbols, task.sign
+        for said in ("name", "summary", "symbols", "sign"):
+            text = getattr(task, said, "")
+            if not isinstance(text, str) or not text.isprintable():
+                raise TypeError(f"its {said} must be printable text, got {ascii(text)[:60]}")
         check(task)
     return task
 
@@ -66,6 +71,19 @@ def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise AlgaError(f"{path} has no class {found['kind']} that is a {base.__name__}")
     return kind, hashlib.sha256(source).hexdigest()
+
+
+@contextmanager
+def blaming_runs(task: Task) -> Iterator[None]:
+    """Tell what a person's own task raises while a problem is solved as a mistake in it."""
+    try:
+        yield
+    except AlgaError:
+        raise
+    except Exception as problem:
+        if not task.source:
+            raise  # our own mistake
+        raise AlgaError(f"{task.name}: its own code failed ({type(problem).__name__}: {problem})") from None
 
 
 @contextmanager

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Final
 
-from alga.errors import AlgaError
-from alga.tasks.contract import Task
+from alga.base.errors import AlgaError
+from alga.tasks.layouts import Digits
 from alga.tasks.numbers import digits_of, number, text_of, value_of
+from alga.tasks.procedure import Procedure
 
 BORROW: Final = "-"
 SIGNS: Final = {"and": "&", "or": "|", "xor": "^"}
 
 
-class _Pairwise(Task):
+class _Pairwise(Procedure):
     """The shorter number is filled up with zeros: the places are not interchangeable."""
 
-    fill = "0"
     kind: str  # the name in base ten, where there is one
 
     def __init__(self, base: int = 10) -> None:
-        self.base, self.digits = base, digits_of(base)
-        self.symbols = self.digits
+        self.symbols = digits_of(base)
         self.name = self.kind if base == 10 else f"{self.kind}-base-{base}"
         self.summary = f"{type(self).summary}{'' if base == 10 else f' in base {base}'}"
-        self._pairs = ["".join(pair) for pair in itertools.product(self.digits, repeat=2)]
-
-    def first_columns(self, setting: str) -> Sequence[str]:
-        return self._pairs
-
-    def next_columns(self, setting: str) -> Sequence[str]:
-        return self._pairs
-
-    def rows(self, *operands: str) -> tuple[str, ...]:
-        a, b = (number(operand, self.digits) for operand in operands)
-        return a, b
-
-    def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
-        return "".join(c[0] for c in reversed(columns)), "".join(c[1] for c in reversed(columns))
+        self.layout = Digits(2, base=base, fill="0")
 
     def _values(self, operands: tuple[str, ...]) -> list[int]:
-        return [value_of(number(operand, self.digits), self.base) for operand in operands]
+        return [value_of(number(operand, self.layout.symbols), self.layout.base) for operand in operands]
+
+
+class _LargerFirst(Digits):
+    """Two numbers, the second no larger than the first."""
+
+    def rows(self, *operands: str) -> tuple[str, ...]:
+        a, b = super().rows(*operands)
+        if (len(a), a) < (len(b), b):
+            raise AlgaError("subtraction needs a first number that is at least the second, got a smaller one")
+        return a, b
 
 
 class Subtraction(_Pairwise):
@@ -50,40 +44,32 @@ class Subtraction(_Pairwise):
     kind = "subtraction"
     summary = "a number minus one that is no larger"
     sign = "-"
-    verb = "sub"
 
     def __init__(self, base: int = 10) -> None:
         super().__init__(base)
-        self.symbols = self.digits + BORROW
+        self.symbols += BORROW
+        self.layout = _LargerFirst(2, base=base, fill="0")
 
-    def output(self, context: str | None, column: str) -> str:
+    def step(self, before: str | None, column: str) -> str:
         """Return the digit, marked where it borrows from the next column.
 
-        >>> Subtraction().output(None, "36"), Subtraction().output("-7", "52")
+        >>> Subtraction().step(None, "36"), Subtraction().step("-7", "52")
         ('-7', '2')
         """
-        top, bottom = (int(digit, self.base) for digit in column)
-        difference = top - bottom - (context is not None and context.startswith(BORROW))
-        digit = self.digits[difference % self.base]
+        top, bottom = (int(digit, self.layout.base) for digit in column)
+        difference = top - bottom - (before is not None and before.startswith(BORROW))
+        digit = self.layout.symbols[difference % self.layout.base]
         return f"{BORROW}{digit}" if difference < 0 else digit
-
-    def rows(self, *operands: str) -> tuple[str, ...]:
-        """Set the smaller number below the larger.
-
-        >>> Subtraction().columns("53", "6")
-        ['36', '50']
-        """
-        a, b = super().rows(*operands)
-        if (len(a), a) < (len(b), b):
-            raise AlgaError("subtraction needs a first number that is at least the second, got a smaller one")
-        return a, b
 
     def ending(self, output: str) -> str:
         return output[-1]
 
-    def answer(self, *operands: str) -> str:
+    def ends(self, output: str) -> bool:
+        return not output.startswith(BORROW)
+
+    def oracle(self, *operands: str) -> str:
         a, b = self._values(operands)
-        return text_of(a - b, self.base)
+        return text_of(a - b, self.layout.base)
 
 
 class Comparison(_Pairwise):
@@ -92,27 +78,26 @@ class Comparison(_Pairwise):
     kind = "comparison"
     summary = "whether a number is smaller than, equal to or larger than another"
     sign = "?"
-    verb = "cmp"
 
     def __init__(self, base: int = 10) -> None:
         super().__init__(base)
-        self.symbols = self.digits + "<=>"
+        self.symbols += "<=>"
 
-    def output(self, context: str | None, column: str) -> str:
+    def step(self, before: str | None, column: str) -> str:
         """Compare the two digits; let what came before decide where they are equal.
 
-        >>> Comparison().output(None, "36"), Comparison().output("<", "55"), Comparison().output("<", "65")
+        >>> Comparison().step(None, "36"), Comparison().step("<", "55"), Comparison().step("<", "65")
         ('<', '<', '>')
         """
-        top, bottom = map(self.digits.index, column)
+        top, bottom = map(self.layout.symbols.index, column)
         if top == bottom:
-            return context or "="
+            return before or "="
         return "<" if top < bottom else ">"
 
     def written(self, output: str) -> str:
         return ""
 
-    def answer(self, *operands: str) -> str:
+    def oracle(self, *operands: str) -> str:
         a, b = self._values(operands)
         return "=" if a == b else "<" if a < b else ">"
 
@@ -130,21 +115,21 @@ class Bitwise(_Pairwise):
 
     summary = ""
 
-    def prompt(self, context: str | None, column: str) -> str:
+    def prompt(self, before: str | None, column: str) -> str:
         return column
 
-    def output(self, context: str | None, column: str) -> str:
+    def step(self, before: str | None, column: str) -> str:
         """Work on the two digits' bits.
 
-        >>> Bitwise("xor", 16).output(None, "f3"), Bitwise("and", 8).output("7", "63")
+        >>> Bitwise("xor", 16).step(None, "f3"), Bitwise("and", 8).step("7", "63")
         ('c', '2')
         """
-        top, bottom = (int(digit, self.base) for digit in column)
-        return self.digits[self._on(top, bottom)]
+        top, bottom = (int(digit, self.layout.base) for digit in column)
+        return self.layout.symbols[self._on(top, bottom)]
 
-    def answer(self, *operands: str) -> str:
+    def oracle(self, *operands: str) -> str:
         a, b = self._values(operands)
-        return text_of(self._on(a, b), self.base)
+        return text_of(self._on(a, b), self.layout.base)
 
     def _on(self, a: int, b: int) -> int:
         return {"and": a & b, "or": a | b, "xor": a ^ b}[self.operation]

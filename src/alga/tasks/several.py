@@ -4,80 +4,87 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
 
-from alga.errors import AlgaError
+from alga.base.errors import AlgaError
 from alga.tasks.addition import Addition
-from alga.tasks.contract import Task
 from alga.tasks.digitwise import TimesADigit
+from alga.tasks.layouts import Layout
 from alga.tasks.pairwise import BORROW, Subtraction
+from alga.tasks.procedure import Procedure
 
 
-class Several(Task):
+class Several(Procedure):
     """Addition, subtraction and multiplication by a digit: after `15` the sum's column `77` is the prompt `15C+77`."""
 
     name = "arithmetic"
     summary = "sums, differences and multiples, as a mark says"
-    arity = 3
-    sign = " "
 
     def __init__(self) -> None:
-        self.tasks: dict[str, Task] = {"+": Addition(), "-": Subtraction(), "×": TimesADigit()}
-        marks = [mark for mark in self.tasks if mark != BORROW]
-        self.symbols = "".join([*self.tasks["-"].symbols, *marks])
+        self._marked: dict[str, Procedure] = {"+": Addition(), "-": Subtraction(), "×": TimesADigit()}
+        marks = [mark for mark in self._marked if mark != BORROW]
+        self.symbols = "".join([*self._marked["-"].symbols, *marks])
+        self.layout = _Marked({mark: procedure.layout for mark, procedure in self._marked.items()})
 
-    def faces(self) -> dict[str, Task]:
-        """Return each procedure as a task of its own, by its verb: the same, but asked for in this one's prompts."""
-        found = {}
-        for mark, task in self.tasks.items():
-            face: Any = copy.copy(task)
-            vars(face).pop("domain", None)
-            face.prompt = lambda context, column, mark=mark: self.prompt(context, mark + column)
-            face.lookahead = None
-            assert task.verb is not None
-            found[task.verb] = face
-        return found
+    @cached_property
+    def procedures(self) -> tuple[Procedure, ...]:
+        """Return each procedure by itself: the same, but asked for in this one's prompts."""
+        found = []
+        for mark, procedure in self._marked.items():
+            marked = copy.copy(procedure)
+            vars(marked).pop("domain", None)
+            marked.mark = mark
+            found.append(marked)
+        return tuple(found)
 
-    def settings(self) -> Sequence[str]:
-        return [mark + setting for mark, task in self.tasks.items() for setting in task.settings()]
-
-    def first_columns(self, setting: str) -> Sequence[str]:
-        return [setting[0] + column for column in self.tasks[setting[0]].first_columns(setting[1:])]
-
-    def next_columns(self, setting: str) -> Sequence[str]:
-        return [setting[0] + column for column in self.tasks[setting[0]].next_columns(setting[1:])]
-
-    def output(self, context: str | None, column: str) -> str:
+    def step(self, before: str | None, column: str) -> str:
         """Let the marked procedure answer.
 
-        >>> Several().output("15", "+77"), Several().output("-7", "-52"), Several().output("63", "×97")
+        >>> Several().step("15", "+77"), Several().step("-7", "-52"), Several().step("63", "×97")
         ('15', '2', '69')
         """
-        return self.tasks[column[0]].output(context, column[1:])
-
-    def columns(self, *operands: str) -> list[str]:
-        """Take the mark first, then the operands.
-
-        >>> Several().columns("+", "907", "15")
-        ['+75', '+01', '+9']
-        """
-        mark, *rest = operands
-        if mark not in self.tasks:
-            raise AlgaError(f"expected one of {' '.join(self.tasks)} first, got {mark!r}")
-        return [mark + column for column in self.tasks[mark].columns(*rest)]
-
-    def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
-        mark = columns[0][0]
-        rest = self.tasks[mark].operands([column[1:] for column in columns])
-        return None if rest is None else (mark, *rest)
+        return self._marked[column[0]].step(before, column[1:])
 
     def ending(self, output: str) -> str:
         return output.removeprefix(BORROW)
 
-    def answer(self, *operands: str) -> str:
+    def oracle(self, *operands: str) -> str:
         mark, *rest = operands
-        return self.tasks[mark].answer(*rest)
+        return self._marked[mark].oracle(*rest)
 
     def expression(self, *operands: str) -> str:
         mark, *rest = operands
         return mark.join(rest)
+
+
+class _Marked(Layout):
+    """Columns of several layouts, each behind its mark; the mark is the first operand.
+
+    >>> Several().columns("+", "907", "15")
+    ['+75', '+01', '+9']
+    """
+
+    arity = 3
+
+    def __init__(self, layouts: dict[str, Layout]) -> None:
+        self._layouts = layouts
+
+    def settings(self) -> Sequence[str]:
+        return [mark + setting for mark, layout in self._layouts.items() for setting in layout.settings()]
+
+    def first(self, setting: str) -> Sequence[str]:
+        return [setting[0] + column for column in self._layouts[setting[0]].first(setting[1:])]
+
+    def following(self, setting: str) -> Sequence[str]:
+        return [setting[0] + column for column in self._layouts[setting[0]].following(setting[1:])]
+
+    def split(self, *operands: str) -> list[str]:
+        mark, *rest = operands
+        if mark not in self._layouts:
+            raise AlgaError(f"expected one of {' '.join(self._layouts)} first, got {mark!r}")
+        return [mark + column for column in self._layouts[mark].split(*rest)]
+
+    def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
+        mark = columns[0][0]
+        rest = self._layouts[mark].operands([column[1:] for column in columns])
+        return None if rest is None else (mark, *rest)

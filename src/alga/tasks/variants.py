@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from alga.tasks.addition import Addition
-from alga.tasks.contract import SEPARATOR, Task
+from alga.tasks.layouts import Layout
 from alga.tasks.numbers import digits_of, number, text_of
+from alga.tasks.procedure import SEPARATOR, Procedure
 
 VIEWS: Final[dict[str, Callable[[str], str]]] = {
     "last-digit": lambda total: total[-1:],
@@ -29,8 +30,8 @@ class LessContext(Addition):
         self.name, self._shown = f"addition-context-{shown}", VIEWS[shown]
         self.summary += f", contexts reduced to the {shown}" if shown != "nothing" else ", without contexts"
 
-    def view(self, context: str) -> str:
-        return self._shown(context)
+    def view(self, before: str) -> str:
+        return self._shown(before)
 
 
 class NoSeparator(Addition):
@@ -41,8 +42,8 @@ class NoSeparator(Addition):
         self.name = f"{self.name}-no-separator"
         self.summary += ", without the separator"
 
-    def prompt(self, context: str | None, column: str) -> str:
-        return super().prompt(context, column).replace(SEPARATOR, "")
+    def prompt(self, before: str | None, column: str) -> str:
+        return super().prompt(before, column).replace(SEPARATOR, "")
 
 
 class OneToken(Addition):
@@ -54,14 +55,8 @@ class OneToken(Addition):
         self.summary += ", digit and carry in one token"
         self.symbols = digits_of(20)
 
-    def output(self, context: str | None, column: str) -> str:
-        return text_of(int(super().output(_in_ten(context), column)), 20)
-
-    def rows(self, *operands: str) -> tuple[str, ...]:
-        return tuple(number(operand, digits_of(10)) for operand in operands)
-
-    def answer(self, *operands: str) -> str:
-        return Addition().answer(*operands)
+    def step(self, before: str | None, column: str) -> str:
+        return text_of(int(super().step(_in_ten(before), column)), 20)
 
     def written(self, output: str) -> str:
         return (_in_ten(output) or "")[-1:]
@@ -70,7 +65,7 @@ class OneToken(Addition):
         return _in_ten(output) or ""
 
 
-class Blocks(Task):
+class Blocks(Procedure):
     """Addition of several digits a step: `34` and `78` after a carry are the prompt `1C3478` and give `311`.
 
     An output is the total backwards, filled up with zeros: its last digit is the carry. Prompts show that alone, or
@@ -82,39 +77,58 @@ class Blocks(Task):
 
     def __init__(self, size: int, *, whole: bool = False) -> None:
         self.size, self._whole = size, whole
+        self.layout = _BlocksOfDigits(size)
         self.name = f"addition-blocks-of-{size}{'-whole' if whole else ''}"
         self.summary = f"the sum of two numbers, {size} digits a step"
 
-    def first_columns(self, setting: str) -> Sequence[str]:
-        return ["".join(digits) for digits in itertools.product(self.symbols, repeat=2 * self.size)]
-
-    def next_columns(self, setting: str) -> Sequence[str]:
-        return self.first_columns(setting)
-
-    def output(self, context: str | None, column: str) -> str:
+    def step(self, before: str | None, column: str) -> str:
         """Return the block's total backwards.
 
-        >>> Blocks(2).output("001", "3478"), Blocks(2).prompt("001", "3478")
+        >>> Blocks(2).step("001", "3478"), Blocks(2).prompt("001", "3478")
         ('311', '1C3478')
         """
-        carry = int(context[-1]) if context else 0
+        carry = int(before[-1]) if before else 0
         return str(int(column[: self.size]) + int(column[self.size :]) + carry).zfill(self.size + 1)[::-1]
 
     def carried(self, output: str) -> str:
         return output if self._whole else output[-1:]
 
-    def view(self, context: str) -> str:
-        return self.carried(context)
+    def view(self, before: str) -> str:
+        return self.carried(before)
 
-    def prompt(self, context: str | None, column: str) -> str:
-        return super().prompt("0" * (self.size + 1) if context is None else context, column)
+    def prompt(self, before: str | None, column: str) -> str:
+        return super().prompt("0" * (self.size + 1) if before is None else before, column)
 
-    def columns(self, *operands: str) -> list[str]:
-        """Set blocks of one number beside those of the other, from the right.
+    def written(self, output: str) -> str:
+        return output[: self.size][::-1]
 
-        >>> Blocks(2).columns("12345", "678")
-        ['4578', '2306', '0100']
-        """
+    def ending(self, output: str) -> str:
+        return output[::-1]
+
+    def oracle(self, *operands: str) -> str:
+        return Addition().oracle(*operands)
+
+
+class _BlocksOfDigits(Layout):
+    """Blocks of one number's digits beside those of the other, from the right.
+
+    >>> _BlocksOfDigits(2).split("12345", "678")
+    ['4578', '2306', '0100']
+    """
+
+    arity = 2
+    symbols = digits_of(10)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def first(self, setting: str) -> Sequence[str]:
+        return ["".join(digits) for digits in itertools.product(self.symbols, repeat=2 * self.size)]
+
+    def following(self, setting: str) -> Sequence[str]:
+        return self.first(setting)
+
+    def split(self, *operands: str) -> list[str]:
         numbers = [number(operand, self.symbols) for operand in operands]
         longest = -(-max(map(len, numbers)) // self.size) * self.size
         filled = [text.zfill(longest) for text in numbers]
@@ -124,15 +138,6 @@ class Blocks(Task):
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         halves = [(column[: self.size], column[self.size :]) for column in reversed(columns)]
         return tuple("".join(blocks) for blocks in zip(*halves, strict=True))
-
-    def written(self, output: str) -> str:
-        return output[: self.size][::-1]
-
-    def ending(self, output: str) -> str:
-        return output[::-1]
-
-    def answer(self, *operands: str) -> str:
-        return Addition().answer(*operands)
 
 
 def _in_ten(output: str | None) -> str | None:

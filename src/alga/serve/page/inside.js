@@ -21,11 +21,21 @@ function percent(chance) {
   return `${(100 * chance).toFixed(2)} %`;
 }
 
+// The margin of each token: how far it leads the next one, or where it is wrong, how far the right one is behind it.
+// A token after a wrong one has none: nothing that could follow is right.
+function marginOf(ranked, i, { text, expected }) {
+  const wrong = [...text].findIndex((token, j) => token !== expected?.[j]);
+  const lead = (a, b) => Math.log(a.chance / b.chance).toFixed(1);
+  if (wrong < 0 || i < wrong) return `margin ${lead(ranked[0], ranked[1])}`;
+  const right = i === wrong && ranked.find(({ token }) => token === expected?.[i]);
+  return right ? `wrong, ${shownToken(right.token)} is ${lead(ranked[0], right)} behind` : i === wrong ? "wrong" : "after a wrong one";
+}
+
 function drawProbabilities(place, inside) {
   const tables = inside.probabilities.map((row, i) => {
     const ranked = row.map((chance, id) => ({ chance: Math.max(chance, 1e-30), token: inside.vocabulary[id] })).sort((a, b) => b.chance - a.chance);
-    const margin = Math.log(ranked[0].chance / ranked[1].chance);
-    const table = make("table", {}, make("caption", {}, `token ${i + 1}: `, make("b", { textContent: `margin ${margin.toFixed(1)}` })));
+    const margin = marginOf(ranked, i, inside);
+    const table = make("table", {}, make("caption", {}, `token ${i + 1}: `, make("b", { textContent: margin, className: margin.startsWith("wrong") ? "bad" : "" })));
     ranked.slice(0, 4).forEach(({ token, chance }, rank) => {
       const bar = make("i");
       bar.style.width = `${Math.max(0, 100 * (1 + Math.log(chance) / LOG_SPAN))}%`;

@@ -20,7 +20,7 @@ class Mind {
     this.domain = domain;
     this.byPrompt = new Map(domain.cells.map((cell) => [cell.prompt, cell]));
     this.byPlace = new Map(domain.cells.map((cell) => [`${cell.row},${cell.place}`, cell]));
-    this.most = Math.max(1, ...domain.cells.map((cell) => cell.margin ?? 0));
+    this.most = domain.cells.reduce((most, cell) => (this.wrong(cell) ? most : Math.max(most, cell.margin ?? 0)), 1);
     this.cursor = this.cursor && (this.byPrompt.get(this.cursor.prompt) ?? null);
     this.used = this.used && (this.byPrompt.get(this.used.prompt) ?? null);
     const wrong = domain.cells.filter((cell) => this.wrong(cell)).length;
@@ -29,6 +29,14 @@ class Mind {
     document.getElementById("count").textContent = `${domain.cells.length.toLocaleString("en")} prompts, ${wrong ? wrong.toLocaleString("en") : "none"} wrong`;
     document.getElementById("legend-high").textContent = `margin ${this.most.toFixed(0)}`;
     this.draw();
+    this.tell();
+  }
+
+  clear() {
+    Object.assign(this, { domain: null, byPrompt: null, used: null, cursor: null });
+    for (const name of Object.keys(this.canvas.dataset)) delete this.canvas.dataset[name];
+    this.canvas.getContext("2d").clearRect(0, 0, this.canvas.width, this.canvas.height);
+    document.getElementById("count").textContent = document.getElementById("legend-high").textContent = "";
     this.tell();
   }
 
@@ -50,7 +58,7 @@ class Mind {
     this.turned = width < 600 && columns.length > contexts.length; // on a phone, columns go down
     const [across, down] = this.turned ? [contexts.length, columns.length] : [columns.length, contexts.length];
     const labels = this.turned ? { left: 26, top: 18 } : { left: 34, top: 18 };
-    const wide = Math.max(this.turned ? 3 : 4, (width - labels.left - 2) / across);
+    const wide = (width - labels.left - 3) / across; // however narrow: what does not fit is not the whole
     const high = this.turned ? Math.max(4, Math.min(9, 560 / down)) : Math.max(6, Math.min(16, 380 / down));
     Object.assign(this, { across, down, labels, wide: Math.min(wide, 46), high });
   }
@@ -75,7 +83,7 @@ class Mind {
     const style = getComputedStyle(document.documentElement);
     const named = (name) => style.getPropertyValue(name).trim();
     const colour = colours();
-    const gap = wide > 5 && high > 5 ? 1 : 0.4;
+    const gap = wide > 5 && high > 5 ? 1 : Math.min(0.4, wide / 8);
     for (const cell of this.domain.cells) {
       const [x, y] = this.corner(cell);
       pen.fillStyle = this.wrong(cell) ? named("--wrong") : colour(this.share(cell));
@@ -169,7 +177,7 @@ class Mind {
     const context = this.domain.contexts[cell.row], column = this.domain.columns[cell.place];
     const where = context === null ? `First column ${column}` : `After ${context}, column ${column}`;
     const verdict = this.wrong(cell) ? `wrong: it writes ${cell.text || "nothing"}, and ${cell.expected} would be right` : `it writes ${cell.text}`;
-    const margin = cell.margin === null ? "" : `, margin ${cell.margin.toFixed(2)}`;
+    const margin = cell.margin === null || this.wrong(cell) ? "" : `, margin ${cell.margin.toFixed(2)}`;
     return this.told(`${where}: the prompt is ${cell.prompt}, ${verdict}${margin}.`);
   }
 }

@@ -1,130 +1,97 @@
 "use strict";
-// What the network is: its domain, its certificate, the inside of a step; and what becomes of it when damaged.
+// The network of the step on screen: its domain, its certificate, and the inside of a step.
 
-// --- what the network is -----------------------------------------------------------------------------------------
+// What is known of the network shown: of the damaged copy where it is that one, else of the network itself.
+const known = ({ network, hurtHere, damage }) => (hurtHere ? damage : state.networks.get(network));
 
-async function showNetwork(model) {
-  state.shownModel = model;
-  const [domain, certificate] = await Promise.all([from.domain(model), from.certificate(model)]);
-  if (state.shownModel !== model) return;
-  state.healthy.set(model, { domain, certificate });
-  if (!state.hurt) {
-    mind.show(domain);
-    showCertificate(certificate);
-    const step = state.steps[state.done - 1];
-    if (step) mind.use(step.prompt);
+function drawNetwork() {
+  const { result } = state, { network, hurtHere } = result, found = known(result);
+  if (!state.networks.has(network)) fetchNetwork(network); // of a damaged one too: its weights are asked for there
+  if (!found) {
+    mind.clear();
+    return drawCertificate(null);
   }
-  const { tensors, favourite, levels } = await from.weights(model);
-  const names = Object.keys(tensors).length ? Object.keys(tensors) : [favourite.tensor];
-  $("tensor").replaceChildren(...names.map((name) => new Option(name, name)));
-  $("tensor").value = favourite.tensor;
-  $("index").value = favourite.index;
-  state.tensors = tensors;
-  if (levels) { // of a file: only these were tried
-    state.levels = [0, ...levels].sort((a, b) => a - b);
-    Object.assign($("amount"), { min: 0, max: state.levels.length - 1, step: 1 });
-    for (const id of ["tensor", "index", "another"]) $(id).disabled = true;
+  if (mind.domain !== found.domain) mind.show(found.domain);
+  mind.use(result.step?.prompt);
+  drawCertificate(found.certificate, hurtHere ? `${network}, one weight moved` : network);
+}
+
+const fetched = new Set(); // asked for since the result is on screen: what failed is asked for again with the next one
+
+async function fetchNetwork(name) {
+  if (fetched.has(name)) return;
+  fetched.add(name);
+  let failed = "";
+  try {
+    const [domain, certificate, weights] = await Promise.all([from.domain(name), from.certificate(name), from.weights(name)]);
+    state.networks.set(name, { domain, certificate, weights });
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    failed = problem.message;
+  }
+  if (state.result.network !== name) return;
+  if (failed) return drawCertificate(null, name, `There is nothing to show of ${name}: ${failed}.`);
+  drawNetwork();
+  drawDamage();
+}
+
+function drawCertificate(certificate, name = "", missing = "") {
+  const words = certificate?.words ?? (missing ? [missing] : []);
+  $("words").className = certificate && !certificate.certified ? "bad" : "";
+  $("words").replaceChildren(...words.map((text) => make("p", { textContent: text })));
+  $("certificate-title").textContent = !certificate ? "The certificate" : certificate.certified ? "Why it is never wrong" : "Why it may be wrong";
+  $("badge").className = certificate && !certificate.certified ? "badge bad" : "badge";
+  $("badge").textContent = !certificate ? "" : certificate.certified ? `✓ ${name}: ${certificate.strength} on all ${said(certificate.prompts)} prompts`
+    : `✗ ${name}: wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} prompts`;
+  $("figures").textContent = !certificate ? "" : `${certificate.task}, base ${certificate.base}: ${said(certificate.parameters)} parameters, ${certificate.dtype}; weights ${certificate.sha256.slice(0, 16)}…`;
+}
+
+// --- the inside of a step ----------------------------------------------------------------------------------------
+
+// Steps may go by faster than they can be laid open: one is asked for at a time, and then the latest. The title says which.
+async function lookInside(prompt, number = 0) {
+  const { result } = state;
+  state.looking = { result, model: result.network, prompt, number, hurt: result.hurtHere };
+  if (state.fetching) return;
+  state.fetching = true;
+  try {
+    for (let shown = null; state.looking && shown !== state.looking;) {
+      shown = state.looking;
+      const inside = await laidOpen(shown);
+      if (state.looking?.result === shown.result) drawInside(shown, inside);
+    }
+  } finally {
+    state.fetching = false;
   }
 }
 
-function showCertificate(certificate) {
-  $("words").className = certificate.certified ? "" : "bad";
-  $("words").replaceChildren(...certificate.words.map((text) => make("p", { textContent: text })));
-  $("certificate-title").textContent = certificate.certified ? "Why it is never wrong" : "Why it may be wrong";
-  $("badge").className = certificate.certified ? "badge" : "badge bad";
-  $("badge").textContent = certificate.certified ? `✓ ${certificate.strength} on all ${said(certificate.prompts)} prompts` : `✗ wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} prompts`;
-  $("figures").textContent = `${certificate.task}: ${said(certificate.parameters)} parameters, ${certificate.dtype}; weights ${certificate.sha256.slice(0, 16)}…`;
+async function laidOpen({ model, prompt, hurt }) {
+  const key = `${model} ${prompt} ${JSON.stringify(hurt)}`;
+  if (state.insides.has(key)) return state.insides.get(key);
+  if (state.insides.size > 500) state.insides.clear();
+  const found = await from.step(model, prompt, hurt ?? undefined).catch(() => null);
+  if (found) state.insides.set(key, found);
+  return found;
 }
 
-async function lookInside(model, prompt) {
-  const key = `${model} ${prompt} ${JSON.stringify(state.hurt)}`;
-  state.looking = key;
-  if (!state.insides.has(key)) {
-    if (state.insides.size > 500) state.insides.clear();
-    state.insides.set(key, await from.step(model, prompt, state.hurt ?? undefined).catch(() => null));
-  }
-  if (state.looking !== key) return;
-  const inside = state.insides.get(key);
+function drawInside({ prompt, number, hurt }, inside) {
   const cell = mind.byPrompt?.get(prompt);
-  const step = inside ?? { prompt, text: cell?.text ?? state.steps[state.done - 1]?.text ?? "", expected: cell?.expected };
-  drawTokens($("tokens"), step);
+  $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the prompt ${prompt}`;
   $("inside").dataset.prompt = prompt;
+  drawTokens($("tokens"), inside ?? { prompt, text: cell?.text ?? state.result.steps[number - 1]?.text ?? "", expected: cell?.expected });
   if (inside) {
     drawProbabilities($("probabilities"), inside);
     drawAttention($("attention"), inside);
   } else {
-    const missing = state.hurt ? "The inside of a damaged network is not kept in this file." : "There is no more to see of this step.";
+    const missing = hurt && from.embedded ? "The inside of a damaged network is not kept in this file." : "There is no more to see of this step.";
     $("probabilities").replaceChildren(make("p", { className: "missing", textContent: missing }));
     $("attention").replaceChildren();
   }
 }
 
-// --- damage ------------------------------------------------------------------------------------------------------
-
-const amount = () => (state.levels ? state.levels[$("amount").value] : Number($("amount").value));
-
-function wanted() {
-  return amount() === 0 ? null : { tensor: $("tensor").value, index: Number($("index").value), amount: amount() };
-}
-
-async function breakIt(hurt, step = 1) {
-  const run = ++state.run;
-  pause();
-  state.hurt = hurt;
-  $("amount-shown").textContent = amount() > 0 ? `+${amount()}` : `${amount()}`;
-  $("heal").disabled = !hurt;
-  if (!hurt) {
-    $("telling").disabled = true;
-    $("verdict").textContent = "";
-    const { domain, certificate } = state.healthy.get(state.shownModel);
-    mind.show(domain);
-    showCertificate(certificate);
-    return calculate({ step: state.done || 1 });
-  }
-  $("verdict").textContent = "Asking every prompt again …";
-  const plain = state.problems[0] ? state.problems.length === 1 && KINDS[verb()] === verb() : true;
-  let report;
-  try {
-    report = await from.damage(state.shownModel ?? undefined, hurt, plain || from.embedded ? operands().map((text) => text.replace(/^-/, "")) : undefined);
-  } catch (problem) {
-    if (!(problem instanceof Refused)) throw problem;
-    if (run === state.run) $("verdict").textContent = `Not done: ${problem.message}.`;
-    return;
-  }
-  if (run !== state.run) return;
-  state.telling = report.example;
-  $("telling").disabled = !report.example;
-  mind.show(report.domain);
-  showCertificate(report.certificate);
-  showDamaged(report);
-  if (report.problem) {
-    Object.assign(state, { problems: [], steps: [], done: 0 });
-    begin(report.problem);
-    report.problem.steps.forEach(take);
-    markWrong(report);
-    finish();
-    goTo(Math.min(step, state.steps.length));
-  }
-  remember();
-}
-
-// A step is marked where the answer to its prompt is not the one that the task asks for.
-function markWrong(report) {
-  const expected = new Map(report.domain.cells.map((cell) => [cell.prompt, cell.expected]));
-  state.steps.forEach((step) => { step.bad = expected.has(step.prompt) ? expected.get(step.prompt) !== step.text : true; });
-  const wrong = state.steps.findIndex((step) => step.bad);
-  if (wrong >= 0) state.problems[0].wrongFrom = wrong;
-}
-
-function showDamaged({ problem, certificate, weight }) {
-  const moved = `${weight.tensor}[${weight.index}] went from ${weight.before.toFixed(3)} to ${weight.after.toFixed(3)}. `;
-  const failed = certificate.certified ? "The certificate still holds. " : `The certificate fails: ${said(certificate.wrong)} prompts are wrong. `;
-  if (!problem) return $("verdict").replaceChildren(moved + failed);
-  const right = problem.answer === problem.exact;
-  const said_ = problem.answer === null ? problem.failure : shortened(problem.answer);
-  const verdict = make("b", { textContent: said_, className: right ? "" : "bad" });
-  $("verdict").replaceChildren(moved + failed, `${problem.rows.map(shortened).join(` ${problem.sign} `)} = `, verdict,
-    right ? ", which is right." : `, which is wrong: ${shortened(problem.exact)} would be right.`);
-  $("result").replaceChildren("The damaged network says: ", make("b", { id: "answer", textContent: problem.answer ?? problem.failure, className: right ? "" : "error" }),
-    make("small", { textContent: right ? "right, though it is no longer certified" : "wrong" }));
+function closeInside() {
+  state.looking = null;
+  $("inside-title").textContent = "Inside a step";
+  delete $("inside").dataset.prompt;
+  for (const id of ["tokens", "probabilities", "attention"]) $(id).replaceChildren();
 }

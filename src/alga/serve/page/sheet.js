@@ -46,7 +46,7 @@ function drawSheet(sheet, problem, done) {
   }
   const hidden = { left: Math.max(0, from), right: Math.max(0, problem.columns - 1 - to) };
   const { carries, answer } = standing(problem, done);
-  const wrong = problem.wrongFrom ?? Infinity;
+  const wrong = problem.wrongFrom;
   const shown = [];
   const row = (kind, text, edge) => {
     shown.push(make("span", { className: `edge ${kind}`, textContent: edge.left }));
@@ -81,22 +81,28 @@ function drawSheet(sheet, problem, done) {
   sheet.setAttribute("aria-label", `${problem.rows.map((digits) => shortened(digits)).join(` ${problem.sign} `)}; written so far: ${read || "nothing"}`);
 }
 
-// The paper's lines around the current step, each to be chosen.
+function clearSheet(sheet) {
+  sheet.replaceChildren();
+  sheet.setAttribute("aria-label", "Nothing on paper");
+}
+
+// The paper's lines around the current step, each to be chosen. The keyboard stays with the current one.
 function drawSteps(list, steps, done, choose) {
   const most = 7;
   const from = Math.max(0, Math.min(done - 4, steps.length - most));
   const lines = steps.slice(from, from + most).map((step, i) => {
     const number = from + i + 1;
     const states = [number === done ? "here" : "", number > done ? "ahead" : "", step.bad ? "bad" : ""].join(" ");
-    const margin = step.margin === null || step.margin === undefined ? "" : step.margin.toFixed(1);
+    const margin = step.bad ? "wrong" : step.margin === null ? "" : step.margin.toFixed(1);
     const button = make("button", { type: "button", title: `Go to step ${number}`, onclick: () => choose(number) },
       make("span", { textContent: `${number}ª)` }), make("span", { textContent: step.prompt }), make("span", { textContent: "→" }),
       make("b", { textContent: step.text || "?" }), make("span", { className: "margin", textContent: margin, title: "margin" }));
-    button.setAttribute("aria-label", `Step ${number}: ${step.prompt} gives ${step.text || "nothing"}`);
     if (number === done) button.setAttribute("aria-current", "step");
     return make("li", { className: states }, button);
   });
+  const focused = list.contains(document.activeElement);
   list.replaceChildren(...lines);
+  if (focused) (list.querySelector("[aria-current]") ?? list.querySelector("button"))?.focus({ preventScroll: true });
 }
 
 const shortened = (text) => (text.length > 40 ? `${text.slice(0, 18)}…${text.slice(-18)} (${text.length.toLocaleString("en")} digits)` : text);

@@ -4,6 +4,8 @@
 
 class Refused extends Error {}
 
+const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
+
 async function asked(path, body) {
   const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   let answer;
@@ -29,17 +31,17 @@ class Server {
   certificate = async (model) => (await asked(query("v1/certificate", { model }))).json();
   weights = async (model) => (await asked(query("v1/weights", { model }))).json();
   step = async (model, prompt, hurt) => (await asked(query("v1/step", { model, prompt, ...hurt }))).json();
-  damage = async (model, hurt, operands) => (await asked("v1/damage", { model, ...hurt, operands })).json();
+  damage = async (hurt, problem) => (await asked("v1/damage", { ...hurt, problem })).json();
   answer = async (verb, request) => (await asked(`v1/${verb}`, request)).json();
 
-  // Calls `heard` with each server-sent event as it comes.
+  // Calls `heard` with each server-sent event as it comes, until it says false.
   async steps(verb, { operands, model }, heard) {
     const answer = await asked(`v1/${verb}/steps`, { operands, model });
     const reader = answer.body.getReader();
     const decoder = new TextDecoder();
     let waiting = "";
     for (;;) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch(() => { throw new Refused("the connection broke off"); });
       if (done) return;
       waiting += decoder.decode(value, { stream: true });
       const events = waiting.split("\n\n");
@@ -47,10 +49,32 @@ class Server {
       for (const event of events) {
         const [, name, data] = /^event: (\w+)\ndata: (.*)$/s.exec(event);
         if (name === "error") throw new Refused(JSON.parse(data).error);
-        heard(name, JSON.parse(data));
+        if (heard(name, JSON.parse(data)) === false) return reader.cancel();
       }
     }
   }
+}
+
+// --- without a server --------------------------------------------------------------------------------------------
+
+// The server's rule for numbers, in its words: digits of the base and nothing else.
+function number(text, base) {
+  const written = base > 10 ? text.toLowerCase() : text;
+  if (!written) throw new Refused("a number needs at least one digit, got the empty text");
+  const place = [...written].findIndex((char) => !DIGITS.slice(0, base).includes(char));
+  if (place >= 0) throw new Refused(`a number has only the digits ${span(base)}, got ${quoted([...written][place])} at position ${place + 1}`);
+  return written.replace(/^0+(?=.)/, "");
+}
+
+function span(base) {
+  if (base === 2) return "0 and 1";
+  return base <= 10 ? `0-${base - 1}` : `0-9 and a${base > 11 ? `-${DIGITS[base - 1]}` : ""}`;
+}
+
+function quoted(char) {
+  if (/[^\p{C}\p{Z}]| /u.test(char)) return char === "'" ? `"'"` : `'${char}'`;
+  const code = char.codePointAt(0).toString(16);
+  return { "\n": "'\\n'", "\r": "'\\r'", "\t": "'\\t'" }[char] ?? (code.length > 2 ? `'\\u${code.padStart(4, "0")}'` : `'\\x${code.padStart(2, "0")}'`);
 }
 
 // The file holds a table (docs/export.md), the domain, each step's inside, and a few damaged copies of the table.
@@ -59,9 +83,7 @@ class Embedded {
 
   constructor(content) {
     this.content = content;
-    const { cells, contexts, columns } = content.domain;
-    this.places = new Map(cells.map((cell, i) => [cell.prompt, i]));
-    this.prompts = new Map(cells.map((cell) => [`${contexts[cell.row]} ${columns[cell.place]}`, cell.prompt]));
+    this.places = new Map(content.domain.cells.map((cell, i) => [cell.prompt, i]));
   }
 
   models = async () => this.content.models;
@@ -69,11 +91,12 @@ class Embedded {
   domain = async () => this.content.domain;
   weights = async () => ({ tensors: {}, favourite: this.content.weight, levels: this.content.levels.map((level) => level.amount) });
 
-  solve(table, margins, operands) {
-    const rows = operands.map((text) => text.replace(/^0+(?=.)/, ""));
-    for (const row of rows) if (!row) throw new Refused("a number needs at least one digit, got the empty text");
+  // `cells` has the margins; `broken` says that what makes no sense is the network's doing.
+  solve(table, cells, operands, broken = false) {
+    const { base, sign } = this.content.models.models[0];
+    const rows = operands.map((text) => number(text, base));
     const width = Math.max(...rows.map((row) => row.length));
-    if (table.repeats && rows[1].length > 1) throw new Refused(`expected a single digit, got ${rows[1].length} digits`);
+    if (table.repeats && rows[1].length > 1) throw new Refused(`expected a single digit ${span(base)}, got a number of ${said(rows[1].length)} digits`);
     if (table.repeats) rows[1] = rows[1].repeat(width);
     const digit = (row, i) => row[table.from_right ? i - width + row.length : i] ?? table.fill;
     const steps = [];
@@ -82,40 +105,44 @@ class Embedded {
       const place = table.from_right ? width - 1 - i : i;
       const column = rows.map((row) => digit(row, place)).join("");
       const last = i === width - 1;
-      const prompt = this.prompts.get(`${before} ${column}`) ?? (before === null ? column : `${before}C${column}`);
+      const prompt = this.content.prompts[`${before} ${column}`] ?? (before === null ? column : `${before}C${column}`);
+      const { expected = null, margin = null } = cells[this.places.get(prompt)] ?? {};
       if (!replies || !(column in replies)) throw new Refused(`the network knows no column ${column}`);
       const output = replies[column];
       if (output === null) {
         failure = `the network failed at step ${i + 1}: it wrote no output for ${prompt}`;
-        steps.push({ prompt, text: "", margin: null, written: null, carry: "" });
+        steps.push({ prompt, text: "", expected, margin: null, written: null, carry: "" });
         break;
       }
       const written = table.written[output];
       const carry = output.endsWith(written) ? output.slice(0, output.length - written.length) : output.slice(written.length);
       const text = last ? table.ending[output] : written;
-      steps.push({ prompt, text: `${output}S`, margin: margins(prompt), written: text, carry });
-      if (last && text.length < output.length) throw new Refused(`the last output, ${output}, goes on: with these numbers there is no answer`);
+      steps.push({ prompt, text: `${output}S`, expected, margin, written: text, carry });
+      if (last && text === null) {
+        failure = `the last output, ${output}, goes on: with these numbers there is no answer`;
+        if (!broken) throw new Refused(failure);
+      }
       before = output;
       replies = table.after[output];
     }
     const pieces = steps.map((step) => step.written);
     const answer = failure ? null : (table.from_right ? pieces.reverse() : pieces).join("").replace(/^0+(?=[0-9a-z])/, "");
     const problem = {
-      model: this.content.domain.model, task: table.task, sign: this.content.models.models[0].sign, rows,
-      expression: operands.join(this.content.models.models[0].sign), from_right: table.from_right, repeats: table.repeats, columns: width,
+      model: this.content.domain.model, task: table.task, sign, rows,
+      expression: operands.join(sign), from_right: table.from_right, repeats: table.repeats, columns: width,
     };
     return { problem, steps, answer, failure };
   }
 
-  margin = (prompt) => this.content.domain.cells[this.places.get(prompt)]?.margin ?? null;
+  healthy = (operands) => this.solve(this.content.table, this.content.domain.cells, operands);
+  result = ({ problem, steps, answer, failure }, certified) => ({ answer, failure, engine: "table", model: problem.model, steps: steps.length, certified });
 
   async answer(verb, { operands }) {
-    const { answer, failure, steps } = this.solve(this.content.table, this.margin, operands);
-    return { answer, failure, engine: "table", steps: steps.length, certified: this.content.table.certified };
+    return this.result(this.healthy(operands), this.content.table.certified);
   }
 
   async steps(verb, { operands }, heard) {
-    const { problem, steps, answer } = this.solve(this.content.table, this.margin, operands);
+    const { problem, steps, answer } = this.healthy(operands);
     heard("problem", problem);
     heard("steps", steps);
     heard("done", { answer });
@@ -144,17 +171,21 @@ class Embedded {
     };
   }
 
-  async damage(model, { amount }, operands) {
-    const level = this.content.levels.find((level) => level.amount === amount);
-    const domain = { ...this.content.domain };
-    domain.cells = domain.cells.map((cell, i) => ({ ...cell, text: level.texts[i] ?? cell.text, margin: level.margins[i] }));
-    const margins = (prompt) => domain.cells[this.places.get(prompt)]?.margin ?? null;
-    const problem = this.solve(level.table, margins, operands ?? level.example);
-    const healthy = this.solve(this.content.table, this.margin, operands ?? level.example);
-    return {
-      domain, certificate: level.certificate, example: level.example, weight: level.weight,
-      problem: { ...problem.problem, steps: problem.steps, answer: problem.answer, failure: problem.failure, exact: healthy.answer },
+  async damage({ model, tensor, index, amount }, problem) {
+    const { levels, weight, domain, table } = this.content;
+    const level = levels.find((level) => level.amount === amount);
+    if (model !== domain.model || tensor !== weight.tensor || index !== weight.index || !level) {
+      throw new Refused(`this file has copies of ${domain.model} with ${weight.tensor}[${weight.index}] moved by ${levels.map((level) => level.amount).join(", ")} only`);
+    }
+    const cells = domain.cells.map((cell, i) => ({ ...cell, text: level.texts[i] ?? cell.text, margin: level.margins[i] }));
+    const report = { domain: { ...domain, cells }, certificate: level.certificate, example: level.example, weight: level.weight, solved: null };
+    if (!problem) return report;
+    const healthy = this.healthy(problem.operands), hurt = this.solve(level.table, cells, problem.operands, true);
+    report.solved = {
+      ...this.result(hurt, level.certificate.certified), problems: [{ ...hurt.problem, steps: hurt.steps, after: "" }],
+      healthy: healthy.answer, exact: table.certified ? healthy.answer : null,
     };
+    return report;
   }
 }
 

@@ -1,15 +1,67 @@
 "use strict";
-// What is on screen, and the few words that all scripts share.
+// What is on screen: one result, from which everything is drawn. A new one takes its place as a whole, never in part.
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 40, 120, 400]; // steps a second
-const KINDS = { add: "add", sub: "sub", mul: "times", divmod: "divide", cmp: "cmp" }; // the step that a network is chosen for
-const NAMES = { add: "Add", sub: "Subtract", mul: "Multiply", divmod: "Divide", cmp: "Compare" };
+const QUICK = 4; // what goes by faster is not read out
+const OPERATIONS = { // kind: of step that a network is chosen for; network: the shipped one that is asked unless one is named
+  add: { name: "Add", sign: "+", kind: "add", network: "addition", carries: true },
+  sub: { name: "Subtract", sign: "−", kind: "sub", network: "subtraction", carries: true },
+  mul: { name: "Multiply", sign: "×", kind: "times", network: "times-a-digit" },
+  divmod: { name: "Divide", sign: "÷", kind: "divide", network: "division-by-a-digit" },
+  cmp: { name: "Compare", sign: "?", kind: "cmp", network: "comparison" },
+};
 const said = (number) => number.toLocaleString("en");
+const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+// One problem as it was asked, and all that came of it.
+class Result {
+  error = ""; // why there is no answer
+  answer = null;
+  note = ""; // why there are no steps, or not all
+  traced; // the answer that the steps lead to
+  problems = []; // in order, each with its steps
+  steps = []; // of all problems, in order: { ...step, problem, index, bad }
+  done = 0; // steps
+  damage = null; // what became of the network that one weight was moved in
+  refused = ""; // why it was not moved
+
+  constructor(request, hurt, wanted, refused) {
+    Object.assign(this, { request, hurt, wanted, refused });
+  }
+
+  begin(problem) {
+    this.problems.push({ ...problem, steps: [], after: "", wrongFrom: Infinity });
+  }
+
+  take(step) {
+    const problem = this.problems.at(-1), index = problem.steps.length, bad = step.text !== step.expected;
+    if (bad) problem.wrongFrom = Math.min(problem.wrongFrom, index);
+    problem.steps.push(step);
+    this.steps.push({ ...step, problem, index, bad });
+    this.done = Math.min(this.wanted, this.steps.length);
+  }
+
+  refuse(message) {
+    Object.assign(this, { error: sentence(message), answer: null, note: "", problems: [], steps: [], done: 0 });
+  }
+
+  get step() { return this.steps[this.done - 1]; }
+  get problem() { return this.step?.problem ?? this.problems[0]; }
+  get answeredBy() { return !this.answer?.model ? [] : this.answer.model === this.request.model ? [this.request.model] : this.answer.model.split(", "); }
+  // The network that is shown: whose step it is; without steps, who answered, or who would have been asked.
+  get network() { return this.problem?.model ?? this.answeredBy[0] ?? this.request.network; }
+  get hurtHere() { return this.hurt?.model === this.network ? this.hurt : null; }
+}
 
 const from = source();
 const state = {
-  problems: [], // of one calculation, in order; each with its steps
-  steps: [], // of all problems, in order: { problem, index, ...step }
-  done: 0, playing: false, run: 0, shownModel: null, hurt: null, telling: null, healthy: new Map(), insides: new Map(), catalogue: null,
+  catalogue: null,
+  result: null, // on screen
+  asked: 0, // the number of the latest question: what answers an earlier one is dropped
+  hurt: null, // the damage that the latest question is for
+  playing: false,
+  networks: new Map(), // by name: { domain, certificate, weights }
+  insides: new Map(), looking: null, fetching: false,
+  opened: null, // the step whose inside was opened last; the result, where it has no steps
 };

@@ -1,0 +1,1 @@
+"""The foundation of all other rooms: errors, files (atomic writes, bounded reads, locks), progress, signals."""

@@ -1,0 +1,47 @@
+"""The package's one error type, for bad input: a one-line message.
+
+It is a `ValueError`, so Python users catch what they expect; the command line prints the message and exits with 2.
+Bugs raise other exceptions and keep their traceback.
+"""
+
+# Packages that not everyone has, and the extra of pyproject.toml that brings each.
+EXTRAS = {
+    "torch": "train", "matplotlib": "train", "onnx": "export", "onnxruntime": "export", "onnxscript": "export",
+    "gmpy2": "bench", "flint": "proof", "loky": "lab", "distributed": "cluster", "fastapi": "serve", "uvicorn": "serve",
+}  # fmt: skip
+
+
+class AlgaError(ValueError):
+    """Bad input; the message says what was expected and what was found."""
+
+    __module__ = "alga"  # shown in tracebacks as people import it
+
+
+def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
+    """Return the error for an optional package that is not installed.
+
+    The message says "checkout" because the `alga` on PyPI is another project.
+
+    >>> str(missing_extra("alga serve", "uvicorn", "serve"))
+    "alga serve needs uvicorn: in ALGA's checkout, pip install -e '.[serve]'"
+    """
+    return AlgaError(f"{what} needs {package}: in ALGA's checkout, pip install -e '.[{extra}]'")
+
+
+def unloaded(problem: ImportError) -> AlgaError:
+    """Return the error for a package that was imported where nobody asked first whether it is there.
+
+    >>> str(unloaded(ModuleNotFoundError("No module named 'torch'", name="torch")))
+    "this needs torch: in ALGA's checkout, pip install -e '.[train]'"
+    """
+    package = (problem.name or "").partition(".")[0]
+    if isinstance(problem, ModuleNotFoundError) and package in EXTRAS:
+        return missing_extra("this", package, EXTRAS[package])
+    return AlgaError(f"{package} cannot be loaded: {problem}")
+
+
+def installed(package: str) -> bool:
+    """Tell whether an optional package is there, without importing it."""
+    from importlib.util import find_spec  # noqa: PLC0415 - help and error messages do not wait for it
+
+    return find_spec(package) is not None

@@ -1,0 +1,138 @@
+"""The app: every verb in the order of `alga --help`, and the one place where errors become messages.
+
+Exit codes: 0 done; 1 the answer is "no"; 2 bad input, explained in one line on stderr; 130 after Ctrl-C,
+143 after SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+from typer.exceptions import TyperException
+
+import alga
+from alga.base import signals
+from alga.base.errors import AlgaError, unloaded
+from alga.cli import arithmetic, certify, console, demo, evaluate, export, import_, serve, solve, tasks, train, verify
+from alga.cli.commands import NUMBERS, SETTINGS, Group, NumberVerb, RenamedVerb, Verb
+from alga.cli.lab import bench, compare, paper, study, sweep
+from alga.cli.lab.group import lab
+
+BROKEN_PIPE: Final = 141  # `alga … | head` ends quietly; not by SIGPIPE itself, which would end sweeps with a worker
+LONGEST: Final = 1000  # characters of a message
+THREADS: Final = "NUMBA_NUM_THREADS"
+
+app = typer.Typer(
+    name="alga",
+    cls=Group,
+    help="""A tiny Transformer that adds numbers of any length, certified on every step there is.
+
+    `alga VERB -h` explains a verb.
+
+    Examples:
+      alga demo
+      alga add 65785 8765 --trace
+      alga solve parity 10110111
+      alga train --out runs/mine
+      alga certify runs/mine
+    """,
+    context_settings=SETTINGS,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(cls=Verb)(demo.demo)
+for verb in arithmetic.VERBS:
+    app.command(verb, cls=NumberVerb, context_settings=NUMBERS)(arithmetic.command(verb))
+app.command(cls=NumberVerb, context_settings=NUMBERS)(solve.solve)
+for function in (tasks.tasks, serve.serve, train.train, certify.certify, verify.verify, evaluate.evaluate):
+    app.command(cls=Verb)(function)
+app.command(cls=Verb)(export.export)
+app.command("import", cls=Verb)(import_.import_)
+app.add_typer(lab)
+OLD_NAMES: Final[dict[str, Callable[..., None]]] = {
+    "sweep": sweep.sweep,
+    "bench": bench.bench,
+    "compare": compare.compare,
+    "reproduce": paper.paper,
+    "report": study.report,
+}
+for old, renamed in OLD_NAMES.items():
+    app.command(old, cls=RenamedVerb, hidden=True)(renamed)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"alga {alga.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line: the one place where errors become a line on stderr and an exit code."""
+    # Waiting threads should sleep soon: beside other work, training is then many times as fast (docs/decisions.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    # A proof multiplies thousands of small matrices in numpy: its threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.stdout is None:
+        sys.stdout = console.Closed()
+    try:
+        with signals.raise_on_signal():
+            code = app(standalone_mode=False) or 0
+    except AlgaError as problem:
+        code = _say(str(problem))
+    except TyperException as problem:
+        context = getattr(problem, "ctx", None)
+        code = _say(problem.format_message() + (f" (see {context.command_path} --help)" if context else ""))
+    except SystemExit as ended:  # how typer ends after a broken pipe
+        code = BROKEN_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code
+    except (signals.SignalReceived, KeyboardInterrupt, typer.Abort) as stopped:
+        number = getattr(stopped, "number", signal.SIGINT)
+        code = signals.exit_code(number)
+        typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
+    except OSError as problem:
+        code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
+    except ImportError as problem:
+        if problem.name is None or problem.name.partition(".")[0] == "alga":
+            raise
+        code = _say(str(unloaded(problem)))
+    except ValueError:
+        threads = os.environ.get(THREADS, "")
+        if not re.fullmatch("-[0-9]+|0+", threads):
+            raise
+        code = _say(f"{THREADS} must be at least 1, got {threads!r}")  # numba's own message does not name the variable
+    except MemoryError:
+        code = _say("not enough memory")
+    sys.exit(code)
+
+
+def _say(message: str) -> int:
+    typer.echo(f"alga: {in_one_line(message)}", err=True)
+    return 2
+
+
+def in_one_line(message: str) -> str:
+    r"""Return a message as one short line without control characters: it may quote a hostile file.
+
+    >>> in_one_line("no task\n'\x1b[2J'")
+    "no task '\\x1b[2J'"
+    """
+    line = " ".join(message.split())
+    line = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

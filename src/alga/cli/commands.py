@@ -1,0 +1,113 @@
+"""The classes behind every verb and group: how help is laid out, which verbs were renamed."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from alga.cli import console
+
+EXAMPLES: Final = "\n\nExamples:\n"  # in a docstring; one indented command per line follows
+SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # inherited by every verb
+NUMBERS: Final = {"ignore_unknown_options": True}  # -5 is a number
+
+
+class Verb(TyperCommand):
+    """A command whose help lists its examples last, one per line and never wrapped."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        settings["help"], self.examples = _split(settings.get("help"))
+        super().__init__(name, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; a verb that cannot write to a file needs stdout, so check that before any work."""
+        if not any(getattr(option, "help", "") == console.INSTEAD for option in self.params):
+            console.check_stdout()
+        return super().invoke(ctx)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first paragraph of the help, never cut."""
+        return _first_paragraph(self.help)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the usage line's words: arguments appear as their metavar spells them."""
+        arguments = [param for param in self.params if param.param_type_name == "argument"]
+        return ["[OPTIONS]", *(str(param.metavar or param.name) for param in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments without their Python type, then the options."""
+        records = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            rows = [
+                (param.metavar or record[0] if kind == "argument" else record[0], record[1])
+                for param, record in records
+                if record is not None and param.param_type_name == kind
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        _write_examples(self.examples, formatter)
+
+
+class NumberVerb(Verb):
+    """A verb whose operands may start with a minus sign: `-h` asks for help, `-1h` is a number in base 36."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that recognises `-h` only as a whole word, not as a letter within one."""
+        parser = super().make_parser(ctx)
+        parser._long_opt["-h"] = parser._short_opt.pop("-h")
+        return parser
+
+
+class RenamedVerb(Verb):
+    """The old name of a verb that is now under `alga lab`: prints the new name on stderr, then runs."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Print the new name first, so that it also precedes help and usage errors."""
+        if not ctx.resilient_parsing:
+            say_renamed(str(self.name), f"lab {getattr(self.callback, '__name__', '')}")
+        return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """A group of verbs; its help lists each verb with its whole first paragraph, then examples."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings["help"], self.examples = _split(settings.get("help"))
+        super().__init__(**settings)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first paragraph of the help, never cut."""
+        return _first_paragraph(self.help)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        _write_examples(self.examples, formatter)
+
+
+def say_renamed(old: str, new: str) -> None:
+    """Print the one line that names a verb's new spelling."""
+    typer.echo(f"alga: 'alga {old}' is now 'alga {new}'", err=True)
+
+
+def _split(text: str | None) -> tuple[str, list[str]]:
+    """Split a docstring into its help and its examples."""
+    text, _, examples = inspect.cleandoc(text or "").partition(EXAMPLES)
+    return text, [line.strip() for line in examples.splitlines()]
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+def _write_examples(examples: list[str], formatter: Any) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")

@@ -1,0 +1,90 @@
+"""`alga lab compare`: published methods of addition, trained alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from alga.base import figures as drawing
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.cli import completion
+from alga.cli.console import check_out, note, progress
+from alga.cli.options import Cluster, Workers
+from alga.research import records
+
+WHAT: Final = "comparison of methods"
+
+
+def compare(
+    methods: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[METHOD]...",
+            help="Which methods; your own as FILE.py:CLASS.",
+            show_default="all",
+            autocompletion=completion.methods,
+        ),
+    ] = None,
+    setting: Annotated[str, typer.Option(metavar="SETTING", help="quick, small, or large (for a GPU).")] = "small",
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for single runs; those already in it are not repeated.")
+    ] = Path("runs/compare"),
+    results: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all records here.", show_default="OUT/compare.json")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page here, figures beside it.", show_default="OUT/compare.md"),
+    ] = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    report: Annotated[bool, typer.Option("--report", help="Run nothing; write the page from RESULTS again.")] = False,
+) -> None:
+    """Train published methods of addition alike and compare them.
+
+    All are tested far beyond the lengths they were trained on. Takes up to 90 minutes on 2 cores; a stopped comparison
+    continues with the same command.
+
+    Examples:
+      alga lab compare
+      alga lab compare reversed abacus alga --setting quick --out runs/quick
+
+    """
+    from alga import runs
+    from alga.research import baselines
+    from alga.research.baselines import page as pages
+
+    results = out / "compare.json" if results is None else results
+    page = out / "compare.md" if page is None else page
+    for folder in (out, results.parent, page.parent):
+        runs.check_no_run(folder)
+    if not report:
+        from alga.research.baselines import comparison
+
+        if setting not in comparison.SETTINGS:
+            raise AlgaError(f"unknown setting {setting!r}; there are {', '.join(comparison.SETTINGS)}")
+        chosen = comparison.SETTINGS[setting]()
+        names = methods or list(baselines.METHODS)
+        out.mkdir(parents=True, exist_ok=True)
+        for written in (results, page):
+            check_out(written)
+        with progress("runs") as watch:
+            found = comparison.run(names, chosen, out, cluster=cluster, workers=workers, watch=watch, say=note)
+        content = {"setting": setting, "scale": dataclasses.asdict(chosen.scale), "records": found}
+        files.write(results, f"{dumps(content, indent=1)}\n".encode())
+    figures = page.parent / "figures"
+    content = records.read(results, WHAT)
+    with records.telling(results, WHAT):
+        text = pages.page(content, "figures/compare.png", "figures/compare-carries.png")
+        parts = {"compare": pages.figure(content), "compare-carries": pages.chains(content)}
+        drawn = {name: drawing.render(figure, ".png") for name, figure in parts.items()}
+    figures.mkdir(parents=True, exist_ok=True)
+    for name, data in drawn.items():
+        files.write(figures / f"{name}.png", data)
+    files.write(page, text.encode())
+    typer.echo(page)

@@ -1,0 +1,112 @@
+"""Reading the operands of `alga add` and its siblings: numbers from files and stdin, and files of pairs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from alga.base.errors import AlgaError
+
+if TYPE_CHECKING:
+    from alga.solve.arithmetic import Arithmetic
+
+MINUS: Final = "-"
+LONGEST: Final = 2**30  # digits of a number read into memory
+LONGEST_LINE: Final = 2**25  # characters of a pairs file's line, and of all lines held at a time
+BLOCK: Final = 2**20  # characters read at a time
+TOGETHER: Final = 1024  # problems of a pairs file solved in one batch
+SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
+
+
+def operand(text: str) -> str:
+    """Return a number given as digits, as @FILE, or as - for standard input."""
+    if text == "-":
+        return _number_in(_standard_input(), "standard input")
+    if text.startswith("@"):
+        with _opened(text[1:]) as file:
+            return _number_in(file, text[1:])
+    return text
+
+
+def _number_in(file: TextIO, name: str) -> str:
+    read, blocks = 0, []
+    try:
+        while block := file.read(BLOCK):
+            read += len(block)
+            if "\0" in block:  # such as /dev/zero, which never ends
+                raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
+            if read > LONGEST:
+                raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
+            blocks.append(block)
+    except UnicodeDecodeError:
+        raise AlgaError(f"{name} holds something other than text") from None
+    return "".join(blocks).rstrip("\r\n")
+
+
+def problems(pairs: str, verb: str, arithmetic: Arithmetic) -> Iterator[list[tuple[str, str]]]:
+    """Yield the problems of a pairs file in batches; a bad line is refused after all problems before it."""
+    with _standard_input() if pairs == "-" else _opened(pairs) as file:
+        chunk: list[tuple[str, str]] = []
+        held, refused = 0, None
+        try:
+            for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
+                chunk.append(_problem(line, place, verb, arithmetic))
+                held += len(line)
+                if len(chunk) == TOGETHER or held > LONGEST_LINE:
+                    yield chunk
+                    chunk, held = [], 0
+        except UnicodeDecodeError:
+            refused = AlgaError(f"{pairs} holds something other than text")
+        except AlgaError as problem:
+            refused = problem
+        if chunk:
+            yield chunk
+        if refused is not None:
+            raise refused
+
+
+def count(pairs: str) -> int:
+    """Return how many lines a pairs file has, 0 for a pipe, which can be read only once."""
+    path = Path(pairs)
+    if pairs == "-" or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        lines, last = 0, b"\n"
+        while block := file.read(BLOCK):
+            lines, last = lines + block.count(b"\n"), block[-1:]
+    return lines + (last != b"\n")
+
+
+def _problem(line: str, place: int, verb: str, arithmetic: Arithmetic) -> tuple[str, str]:
+    """Read "A B", "A+B" or "A + B"; a minus right before a number is its sign: "12 -5" is two numbers."""
+    if len(line) > LONGEST_LINE:
+        raise AlgaError(f"line {place}: expected at most {LONGEST_LINE:,} characters, got more")
+    sign, line = SIGNS[verb], line.strip(" \t\r\n")
+    operands = [part for part in re.split("[ \t]+", line) if part]
+    if sign == MINUS and len(operands) == 1 and (found := re.fullmatch("(-?[^-]+)-(-?[^-]+)", line)):
+        operands = [*found.groups()]
+    elif sign == MINUS and operands[1:2] == [MINUS]:
+        del operands[1]
+    elif sign != MINUS and sign in line:
+        operands = [part.strip(" \t") for part in line.split(sign)]
+    if len(operands) != 2:
+        raise AlgaError(f'line {place}: expected two numbers, "A B" or "A{sign}B", got {len(operands)}')
+    try:
+        arithmetic.check(verb, *operands)
+    except AlgaError as problem:
+        raise AlgaError(f"line {place}: {problem}") from None
+    return operands[0], operands[1]
+
+
+def _standard_input() -> TextIO:
+    if sys.stdin is None:
+        raise AlgaError("expected a number on standard input, which is closed")
+    return sys.stdin
+
+
+def _opened(path: str) -> Any:
+    return Path(path).open(encoding="utf-8")

@@ -1,0 +1,181 @@
+"""A network as files for elsewhere: its step as ONNX, or its whole table as JSON that any language can run.
+
+The ONNX file is checked before it is written: it answers every prompt of the domain as the network here does. The table
+is the one that the certificate is for, or is extracted now. docs/export.md describes both formats.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from alga.base import signals
+from alga.base.errors import AlgaError, missing_extra
+from alga.base.progress import Watch, unwatched
+from alga.network.tokens import START, STOP_ID
+from alga.solve.calculator import Calculator
+from alga.tasks import Procedure
+from alga.tasks.numbers import without_zeros
+
+if TYPE_CHECKING:
+    from alga.network.decoder import Decoded
+
+TABLE_FORMAT: Final = "alga-table-1"
+TRIES: Final = 10  # problems of each length whose rows are compared with the operands
+
+
+def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+    """Return the network's table as JSON, with all that another language needs to run it."""
+    procedure, found = calculator.procedure, calculator.table
+    calculator.decode(
+        list(calculator.trained.domain)
+    )  # refuses a network that does not answer as its certified table says
+    if calculator.own_engine != "sequential" or not _runs_elsewhere(procedure):
+        name = calculator.trained.name
+        raise AlgaError(f"{name} does not walk over the digits of numbers alone: its table would not run elsewhere")
+    steps = procedure.explore(lambda batch: [found.outputs[procedure.prompt(*situation)] for situation in batch])
+    start = {column: output for (context, column), output in steps.items() if context is None}
+    states: dict[str, dict[str, str | None]] = {}
+    for (context, column), output in steps.items():
+        if context is not None:
+            states.setdefault(context, {})[column] = output
+    outputs = sorted({output for output in steps.values() if output is not None})
+    after = {output: states[state] for output in outputs if (state := procedure.carried(output)) in states}
+    content = {
+        "format": TABLE_FORMAT,
+        "task": procedure.name,
+        "summary": procedure.summary,
+        **_provenance(calculator),
+        "from_right": procedure.layout.from_right,
+        "fill": procedure.layout.fill,
+        "repeats": procedure.layout.repeats,
+        "start": start,
+        "after": after,
+        "written": {output: procedure.written(output) for output in outputs},
+        "ending": {output: procedure.ending(output) if procedure.ends(output) else None for output in outputs},
+        "uncertain": sorted(found.uncertain),
+    }
+    watch(1, 1)
+    return (json.dumps(content, ensure_ascii=False) + "\n").encode()
+
+
+def _runs_elsewhere(procedure: Procedure) -> bool:
+    """Tell whether the program in docs/export.md makes the same columns and reads the same answers as the task."""
+    if not (procedure.layout.by_rows and procedure.numeric):
+        return False
+    rng, draw = Random(0), next(iter(procedure.families().values()))
+    for digits in (1, 2, 3, 5, 8) * TRIES:
+        operands = draw(rng, digits)
+        rows = [without_zeros(operand) for operand in operands]
+        if procedure.layout.repeats:
+            rows[1] *= max(map(len, rows))
+        if procedure.layout.rows(*operands) != tuple(rows):
+            return False
+    return True
+
+
+def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+    """Return the network's step as an ONNX file: prompts of any number in, generated tokens and their logits out.
+
+    Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
+    """
+    try:
+        import onnx as onnx_format  # noqa: PLC0415 - optional
+        import onnxruntime  # noqa: PLC0415
+        import onnxscript  # noqa: F401, PLC0415
+        import torch  # noqa: F401, PLC0415
+    except ImportError as missing:
+        raise missing_extra("ONNX export", missing.name, "export") from None
+    tokens = calculator.run.config.tokens
+    proto = _traced(calculator)
+    described = {
+        "task": calculator.trained.name,
+        "vocabulary": json.dumps(tokens.vocabulary),
+        **{key: json.dumps(value) for key, value in _provenance(calculator).items()},
+    }
+    onnx_format.helper.set_model_props(proto, described)
+    onnx_format.checker.check_model(proto)
+    data: bytes = proto.SerializeToString()
+    prompts = len(calculator.trained.domain)
+    watch(prompts, 2 * prompts)
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    _compare(calculator, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
+    return data
+
+
+def _traced(calculator: Calculator) -> Any:
+    """Return the whole greedy step, unrolled to the output length, as an ONNX model."""
+    import torch  # noqa: PLC0415 - a table is exported without it
+    from torch import Tensor, nn  # noqa: PLC0415
+
+    tokens, model = calculator.run.config.tokens, calculator.run.model
+
+    class Step(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = model
+
+        def forward(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
+            ids = torch.cat([prompts, torch.full_like(prompts[:, :1], tokens.ids[START])], dim=1)
+            logits = []
+            for _ in range(tokens.output_length):
+                logits.append(self.network(ids)[:, -1])
+                ids = torch.cat([ids, logits[-1].argmax(dim=-1, keepdim=True)], dim=1)
+            return ids[:, tokens.input_length + 1 :], torch.stack(logits, dim=1)
+
+    example = torch.tensor(tokens.prompts(list(calculator.trained.domain)[:2]))
+    chatty = logging.getLogger("torch.onnx")
+    level = chatty.level
+    chatty.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.no_grad(), signals.delay_signals():
+            warnings.simplefilter("ignore")  # about the exporter's own inner workings
+            program = torch.onnx.export(
+                Step().eval(),
+                (example,),
+                input_names=["prompts"],
+                output_names=["tokens", "logits"],
+                dynamic_shapes={"prompts": {0: torch.export.Dim("batch")}},
+                dynamo=True,
+                verbose=False,
+            )
+    finally:
+        chatty.setLevel(level)
+    assert program is not None
+    return program.model_proto
+
+
+def _compare(calculator: Calculator, run: Callable[[Any], Any], watch: Watch) -> None:
+    """Refuse a file that answers a prompt otherwise than the network here, in a full batch or alone."""
+    import numpy as np  # noqa: PLC0415
+
+    tokens, domain = calculator.run.config.tokens, list(calculator.trained.domain)
+    expected: list[Decoded] = calculator.decode(domain)
+    ids = np.array(tokens.prompts(domain), np.int64)
+    together = run(ids)
+    for i, step in enumerate(expected):
+        for written in (together[i], run(ids[i : i + 1])[0]):
+            row = written.tolist()
+            text = tokens.text([*row, STOP_ID][: tokens.output_length])
+            if text != step.text:
+                raise AlgaError(
+                    f"the exported network answers {domain[i]} with {text!r}, the network here with {step.text!r}"
+                )
+        watch(len(domain) + i + 1, 2 * len(domain))
+
+
+def _provenance(calculator: Calculator) -> dict[str, Any]:
+    certificate = calculator.run.certificate if calculator.certified else None
+    return {
+        "weights_sha256": calculator.run.sha256,
+        "certified": certificate is not None,
+        "certificate": certificate.statement if certificate else None,
+    }
+
+
+FORMATS: Final[dict[str, Callable[[Calculator, Watch], bytes]]] = {"onnx": onnx, "table": table}
+SUFFIXES: Final = {".onnx": "onnx", ".json": "table"}

@@ -1,0 +1,103 @@
+"""Whether a torch module still computes what its configuration and weights say, and nothing else.
+
+A certificate is for weights. Hooks, parametrizations, replaced submodules and changed settings make a module compute
+something else with the same weights: then what runs is the module itself, in torch, and no certificate holds.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_module
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+from alga.network.config import ModelConfig
+from alga.network.model import Attention, Layer, Transformer, attention_mask, position_rows
+
+HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compared by themselves, or of no effect
+GLOBAL_HOOKS: Final = ("_global_forward_hooks", "_global_forward_pre_hooks")
+KINDS: Final = (
+    Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
+    nn.Sequential, nn.ModuleList,
+)  # fmt: skip
+FORWARDS: Final[dict[Any, Any]] = {
+    kind: (kind.forward, kind.__call__) for kind in KINDS
+}  # as they were when this was imported
+
+Settings = dict[str, Any]
+
+
+def alteration(model: nn.Module, config: ModelConfig) -> str:
+    """Return, in words, the first thing that the module does beside what its configuration says; empty if none."""
+    if any(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS):
+        return "a hook on every module"
+    if mode := next((mode for mode in _modes() if type(mode) is not DeviceContext), None):
+        return f"torch runs in the mode {type(mode).__name__}"
+    expected = _modules(config)
+    found = dict(model.named_modules(remove_duplicate=False))
+    if found.keys() != expected.keys():
+        return (
+            f"the module {min(found.keys() ^ expected.keys())!r} is {'extra' if len(found) > len(expected) else 'gone'}"
+        )
+    changed = next(filter(None, (_changed(name, module, *expected[name]) for name, module in found.items())), "")
+    return changed or ("" if _same_buffers(model, config) else "a buffer of the network")
+
+
+def _modes() -> list[object]:
+    """Return what watches or changes torch's own operations, as `torch.overrides.TorchFunctionMode` does."""
+    functions: list[object] = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+    return [*functions, *_get_current_dispatch_mode_stack()]
+
+
+def _changed(name: str, module: nn.Module, kind: Any, settings: Settings, shapes: Settings) -> str:
+    where = name or "the network"
+    if type(module) is not kind:
+        return f"{where} is a {type(module).__name__}"
+    if (kind.forward, kind.__call__) != FORWARDS[kind]:
+        return f"{kind.__name__} computes something else"
+    if (now := _settings(module)) != settings:
+        changed = min(key for key in now.keys() | settings.keys() if now.get(key) != settings.get(key))
+        return f"{changed.strip('_').replace('_', ' ')} of {where}"
+    return "" if _shapes(module) == shapes else f"parameters of {where}"
+
+
+def hooks_of(model: nn.Module) -> list[dict[int, Any]]:
+    """Return where torch keeps a network's forward hooks: any of these that is not empty alters it."""
+    own = [hooks for module in model.modules() for hooks in (module._forward_hooks, module._forward_pre_hooks)]
+    return [*own, *(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS)]
+
+
+@lru_cache(maxsize=64)
+def _modules(config: ModelConfig) -> dict[str, tuple[Any, Settings, Settings]]:
+    with torch.device("meta"):  # a network without weights
+        plain = Transformer(config)
+    return {name: (type(module), _settings(module), _shapes(module)) for name, module in plain.named_modules()}
+
+
+def _settings(module: nn.Module) -> Settings:
+    """Return all that a module was given beside weights: sizes, hooks, methods of its own."""
+    return {name: value for name, value in vars(module).items() if name not in HELD_APART}
+
+
+def _shapes(module: nn.Module) -> Settings:
+    parameters = module._parameters.items()
+    return {name: value if value is None else (type(value), value.shape) for name, value in parameters}
+
+
+@lru_cache(maxsize=64)
+def _buffers(config: ModelConfig) -> dict[str, Tensor]:
+    with torch.device("cpu"):
+        return {"mask": attention_mask(config), "rows": torch.tensor(position_rows(config))}
+
+
+def _same_buffers(model: nn.Module, config: ModelConfig) -> bool:
+    expected, found = _buffers(config), dict(model.named_buffers())
+    return found.keys() == expected.keys() and all(
+        buffer.dtype == expected[name].dtype and torch.equal(buffer.cpu(), expected[name])
+        for name, buffer in found.items()
+    )

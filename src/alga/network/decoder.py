@@ -1,0 +1,199 @@
+"""Prompts -> outputs with margins: the only greedy decoder. What is certified is therefore what users run.
+
+Prompts go one by one through the network in compiled code, which needs no torch. A network that someone opened as a
+torch module runs there where it must: with hooks or replaced parts, or on another device, many prompts together. Where
+torch is installed, the certificate checks every prompt both ways.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import metadata
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.network.canonical import unfolded
+from alga.network.compiled import Compiled
+from alga.network.config import ModelConfig
+from alga.network.tokens import STOP_ID, Tokens
+
+if TYPE_CHECKING:
+    from alga.network.model import Transformer
+    from alga.network.module import Module
+
+CHUNK: Final = 4096  # prompts in one call of torch: bounds memory whatever the batch
+
+Array = NDArray[np.float32]
+
+
+class Source(Protocol):
+    """Where a decoder finds its network: arrays, until someone opens it as a torch module; from then on the module."""
+
+    @property
+    def shape(self) -> ModelConfig:
+        """The shape of the network."""
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """The weights by the names of a weight file; never changed while there is no module."""
+
+    @property
+    def opened(self) -> Transformer | None:
+        """The torch module, if someone has asked for it: it may have been changed, so it is what runs."""
+
+    @property
+    def model(self) -> Transformer:
+        """The torch module, made at the first call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What the network wrote for one prompt: the text with its `S`, and the output it states if it is well formed.
+
+    The margin is the chosen token's logit minus the largest other, least over every token generated, `S` included.
+    """
+
+    text: str
+    output: str | None
+    margin: float
+
+
+Decode = Callable[[Sequence[str]], list[Decoded]]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One step laid open: the tokens at its positions, each generated token's probabilities, and every attention."""
+
+    tokens: tuple[str, ...]  # prompt with padding, `\n`, and the output but its last token
+    generated: tuple[str, ...]
+    probabilities: Array  # generated tokens x vocabulary
+    attention: Array  # layers x heads x positions x positions
+
+
+class Decoder:
+    r"""Greedy generation by one network, from `\n` until `S` or the output length. Counts its network calls."""
+
+    def __init__(self, source: Source, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.network_calls = 0
+        self._source = source
+        self._working: Module | None = None
+        self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
+
+    @classmethod
+    def of(cls, model: Transformer, tokens: Tokens) -> Decoder:
+        """Decode by a torch module that is in memory, as in training."""
+        from alga.network.module import Opened
+
+        return cls(Opened(model), tokens)
+
+    @property
+    def model(self) -> Transformer:
+        """The network as a torch module."""
+        return self._source.model
+
+    def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
+        """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
+        compiled = self._plain if self._source.opened is None else self._module.compiled()
+        return (
+            self.by_torch(prompts) if compiled is None else self._fitting(prompts, partial(self._one_by_one, compiled))
+        )
+
+    def by_torch(self, prompts: Sequence[str]) -> list[Decoded]:
+        """Decode a batch of prompts by the torch module: a second way, and the only one for an altered network."""
+        return self._fitting(prompts, self._in_chunks)
+
+    def refresh(self) -> None:
+        """Look at the network again before new work: fused optimisers and `.data` change weights unnoticed."""
+        if self._working is not None:
+            self._working.refresh()
+
+    @cached_property
+    def _weights(self) -> dict[str, Array]:
+        return unfolded(self._source.arrays, self._source.shape)
+
+    @cached_property
+    def _plain(self) -> Compiled:
+        """The network as stored, in compiled code: what runs while there is no torch module."""
+        return Compiled(self._weights, self._source.shape)
+
+    @property
+    def _module(self) -> Module:
+        """The torch module at work."""
+        from alga.network.module import Module
+
+        model = self._source.model
+        if self._working is None or self._working.model is not model:
+            self._working = Module(model, self._source.shape)
+        return self._working
+
+    def _fitting(self, prompts: Sequence[str], decode: Decode) -> list[Decoded]:
+        fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
+        decoded, nothing = iter(decode(fitting)), Decoded("", None, 0.0)
+        return [next(decoded) if len(prompt) <= self.tokens.input_length else nothing for prompt in prompts]
+
+    def _one_by_one(self, compiled: Compiled, prompts: Sequence[str]) -> list[Decoded]:
+        steps = []
+        for prompt in prompts:
+            ids, margin = compiled.decode(self.tokens.packed([prompt]))
+            self.network_calls += ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
+            steps.append(Decoded(*self._text(ids), margin))
+        return steps
+
+    def _in_chunks(self, prompts: Sequence[str]) -> list[Decoded]:
+        steps: list[Decoded] = []
+        for start in range(0, len(prompts), CHUNK):
+            chunk = prompts[start : start + CHUNK]
+            found = self._module.generate(self.tokens.packed(chunk), len(chunk))
+            self.network_calls += found.calls
+            pairs = zip(found.ids, found.margins, strict=True)
+            steps += [Decoded(*self._text(tuple(ids)), margin) for ids, margin in pairs]
+        return steps
+
+    def _text(self, ids: tuple[int, ...]) -> tuple[str, str | None]:
+        """Return the text of generated ids and the output it states: the same few, over and over."""
+        if ids not in self._texts:
+            text = self.tokens.text(ids)
+            self._texts[ids] = text, self.tokens.output(text)
+        return self._texts[ids]
+
+    @property
+    def machine(self) -> dict[str, str | int]:
+        """What it computes on, and with; torch is named where the network was opened in it."""
+        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
+        return {
+            "platform": f"{platform.system()} {platform.machine()}",
+            **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in packages},
+        }
+
+    def detail(self, prompt: str, text: str) -> Detail:
+        """Lay open the step in which the network wrote `text` for `prompt`."""
+        return self.details([(prompt, text)])[0]
+
+    def details(self, steps: Sequence[tuple[str, str]]) -> list[Detail]:
+        """Lay open steps, each a prompt and the text written for it; all texts have one length."""
+        generated = [[self.tokens.ids[token] for token in text] for _, text in steps]
+        rows = [[*self.tokens.packed([prompt]), *ids[:-1]] for (prompt, _), ids in zip(steps, generated, strict=True)]
+        if self._source.opened is None:
+            from alga.network.forward import forward
+
+            probabilities_BOV, attention_BNHLL = forward(self._weights, self._source.shape, np.array(rows))
+        else:
+            probabilities_BOV, attention_BNHLL = self._module.forward(np.array(rows))
+        return [
+            Detail(
+                tokens=tuple(self.tokens.vocabulary[i] for i in row),
+                generated=tuple(text),
+                probabilities=probabilities_BOV[i],
+                attention=attention_BNHLL[i],
+            )
+            for i, ((_, text), row) in enumerate(zip(steps, rows, strict=True))
+        ]

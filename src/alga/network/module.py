@@ -1,0 +1,167 @@
+"""A torch module at work for the decoder: greedy generation in batches, and its weights packed for compiled code.
+
+Only networks that someone opened as a torch module come here: for training, hooks, patching, a GPU, or a second check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alga.base.errors import AlgaError
+from alga.network.alterations import alteration, hooks_of
+from alga.network.canonical import unfolded
+from alga.network.compiled import Compiled
+from alga.network.config import ModelConfig
+from alga.network.model import Cache, Transformer
+from alga.network.tokens import STOP_ID
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a batch generated: ids filled up with STOP_ID, least margins, and how often the network was called."""
+
+    ids: list[list[int]]
+    margins: list[float]
+    calls: int
+
+
+class Module:
+    """A torch module, run as it is now: hooks, replaced parts and changed weights included."""
+
+    def __init__(self, model: Transformer, config: ModelConfig) -> None:
+        self.model, self.config = model, config
+        self._packed: _Packed | None = None
+
+    def compiled(self) -> Compiled | None:
+        """Return the network in compiled code, with its weights as they are; None where torch must run it."""
+        if self._packed is None or not self._packed.holds():
+            self._packed = self._pack()
+        return self._packed.compiled
+
+    def refresh(self) -> None:
+        """Look at the weights again: fused optimisers and `.data` change them unnoticed."""
+        self._packed = None
+
+    @property
+    def machine(self) -> dict[str, str | int]:
+        """The device and the threads that it computes with."""
+        return {"device": self.model.mask.device.type, "threads": torch.get_num_threads()}
+
+    def generate(self, packed: bytes, prompts: int) -> Generated:
+        """Decode a batch of encoded prompts greedily, until each has stopped."""
+        cache: Cache = []
+        with self._in_float32():
+            ids_BL = torch.frombuffer(bytearray(packed), dtype=torch.uint8).view(prompts, -1)
+            ids_BL = ids_BL.to(self.model.mask.device, torch.long)
+            written_BO = ids_BL.new_full((prompts, self.config.output_length), STOP_ID)
+            least_B = torch.full((prompts,), torch.inf, device=ids_BL.device)
+            rows = torch.arange(prompts, device=ids_BL.device)  # those that have not stopped
+            calls = 0
+            for place in range(self.config.output_length):
+                best_B2 = self.model(ids_BL, cache)[:, -1].topk(2, dim=-1)
+                calls += 1
+                ids_BL = best_B2.indices[:, :1]
+                written_BO[rows, place] = ids_BL[:, 0]
+                least_B[rows] = torch.minimum(least_B[rows], best_B2.values[:, 0] - best_B2.values[:, 1])
+                going_B = ids_BL[:, 0] != STOP_ID
+                if not bool(going_B.any()):
+                    break
+                if not bool(going_B.all()):
+                    rows, ids_BL = rows[going_B], ids_BL[going_B]
+                    cache[:] = [(keys[going_B], values[going_B]) for keys, values in cache]
+            return Generated(written_BO.tolist(), least_B.tolist(), calls)
+
+    def forward(self, ids_BL: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return what `alga.network.forward` returns: probabilities (BOV) and attention weights (BNHLL)."""
+        attention: list[Tensor] = []
+        with self._in_float32():
+            logits_BOV = self.model(torch.from_numpy(ids_BL).to(self.model.mask.device), attention=attention)
+            return logits_BOV.softmax(dim=-1).cpu().numpy(), torch.stack(attention, dim=1).cpu().numpy()
+
+    @torch.inference_mode()
+    def _pack(self) -> _Packed:
+        self._check_float32()
+        weights: list[Tensor] = [*self.model.parameters()]
+        compiled = None
+        if not alteration(self.model, self.config) and self.model.mask.device.type == "cpu":
+            stored = {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
+            compiled = Compiled(unfolded(stored, self.config), self.config)
+        return _Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
+
+    def _check_float32(self) -> None:
+        if self.model.vocabulary_weight.dtype != torch.float32:
+            raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
+
+    @contextmanager
+    def _in_float32(self) -> Iterator[None]:
+        """Run the module without dropout and in float32, whatever torch is set to; leave everything as it was."""
+        self._check_float32()
+        training, device = self.model.training, self.model.mask.device.type
+        self.model.eval()
+        try:
+            with torch.inference_mode(), torch.autocast(device, enabled=False), _exact_products():
+                yield
+        finally:
+            self.model.train(training)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A torch module as what a decoder reads from (`decoder.Source`)."""
+
+    model: Transformer
+
+    @property
+    def shape(self) -> ModelConfig:
+        """The shape that the module says it has."""
+        return self.model.config
+
+    @property
+    def opened(self) -> Transformer:
+        """The module: it is what runs."""
+        return self.model
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The weights as they are now."""
+        return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A network as it was when it was packed; `compiled` is None where torch must run it."""
+
+    compiled: Compiled | None
+    weights: list[Tensor]
+    versions: list[int]
+    hooks: list[dict[int, Any]]
+
+    def holds(self) -> bool:
+        """Tell whether nothing that torch keeps count of has changed since."""
+        unchanged = [tensor._version for tensor in self.weights] == self.versions
+        return self.compiled is not None and unchanged and not any(self.hooks)
+
+
+@contextmanager
+def _exact_products() -> Iterator[None]:
+    """Have torch multiply float32 as float32, where it was told to round factors to shorter formats."""
+    backends: Any = torch.backends
+    places = [backends.cuda.matmul, backends.mkldnn.matmul]
+    before = [place.fp32_precision for place in places]
+    try:
+        for place in places:
+            place.fp32_precision = "ieee"
+        yield
+    finally:
+        for place, precision in zip(places, before, strict=True):
+            place.fp32_precision = precision

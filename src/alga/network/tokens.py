@@ -1,0 +1,121 @@
+r"""Prompts and outputs <-> token ids. What is not in the vocabulary is refused, never turned into padding.
+
+The prompt `3C14` of addition becomes `3C14P`, the output `5` becomes `5SP`; generation begins with `\n`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from alga.base.errors import AlgaError
+from alga.tasks import Domain
+
+PAD: Final = "P"
+STOP: Final = "S"
+START: Final = "\n"
+PAD_ID: Final = 0
+STOP_ID: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """A domain's vocabulary, in the paper's order, and the lengths that its prompts and outputs are padded to."""
+
+    vocabulary: tuple[str, ...]
+    input_length: int
+    output_length: int
+
+    @classmethod
+    def of(cls, domain: Domain) -> Tokens:
+        """Derive vocabulary and lengths from a domain.
+
+        >>> from alga.tasks import find
+        >>> tokens = Tokens.of(find("addition").domain)
+        >>> "".join(tokens.vocabulary).replace(START, "|"), tokens.input_length, tokens.output_length
+        ('PS0123456789|C', 5, 3)
+        """
+        others = {char for prompt in domain for char in prompt} - set(domain.symbols)
+        return cls(
+            vocabulary=(PAD, STOP, *domain.symbols, START, *sorted(others)),
+            input_length=max(map(len, domain)),
+            output_length=max(len(instance.output) for instance in domain.values()) + 1,
+        )
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each token."""
+        return {token: i for i, token in enumerate(self.vocabulary)}
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The tokens that an output may hold before it stops."""
+        return frozenset(self.vocabulary[2 : self.vocabulary.index(START)])
+
+    def prompts(self, prompts: Iterable[str]) -> list[list[int]]:
+        """Encode prompts, padded to the input length.
+
+        >>> from alga.tasks import find
+        >>> Tokens.of(find("addition").domain).prompts(["3C14"])
+        [[5, 13, 3, 6, 0]]
+        """
+        return [self._encode(prompt, self.input_length) for prompt in prompts]
+
+    def packed(self, prompts: Sequence[str]) -> bytes:
+        r"""Encode prompts as `prompts` does, each followed by `\n`, a byte an id: the fast way into a tensor.
+
+        >>> from alga.tasks import find
+        >>> list(Tokens.of(find("addition").domain).packed(["3C14"]))
+        [5, 13, 3, 6, 0, 12]
+        """
+        joined = "".join([prompt.ljust(self.input_length, PAD) + START for prompt in prompts])
+        if len(joined) != len(prompts) * (self.input_length + 1) or not self.ids.keys() >= set(joined):
+            self.prompts(prompts)  # says what is wrong
+        return joined.translate(self._codes).encode("latin-1")
+
+    @cached_property
+    def _codes(self) -> dict[int, str]:
+        return {ord(token): chr(i) for token, i in self.ids.items()}
+
+    def outputs(self, outputs: Iterable[str]) -> list[list[int]]:
+        """Encode outputs with their stop token, padded to the output length.
+
+        >>> from alga.tasks import find
+        >>> Tokens.of(find("addition").domain).outputs(["5"])
+        [[7, 1, 0]]
+        """
+        return [self._encode(output + STOP, self.output_length) for output in outputs]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Write generated ids as text, up to the first stop token.
+
+        >>> from alga.tasks import find
+        >>> Tokens.of(find("addition").domain).text([3, 7, 1])
+        '15S'
+        """
+        end = ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
+        return "".join(self.vocabulary[i] for i in ids[:end])
+
+    def output(self, text: str) -> str | None:
+        """Return the output that a generated text states, or None where it is not symbols followed by `S`.
+
+        >>> from alga.tasks import find
+        >>> tokens = Tokens.of(find("addition").domain)
+        >>> tokens.output("15S"), tokens.output("15"), tokens.output("S"), tokens.output("1CS")
+        ('15', None, None, None)
+        """
+        body = text[:-1]
+        # Interned, because a long number's outputs are a handful of texts, a million times over.
+        return sys.intern(body) if body and text.endswith(STOP) and self.symbols.issuperset(body) else None
+
+    def _encode(self, text: str, length: int) -> list[int]:
+        if len(text) > length:
+            raise AlgaError(f"{text!r} has {len(text)} tokens, this network takes up to {length}")
+        try:
+            encoded = [self.ids[char] for char in text]
+        except KeyError as stranger:
+            raise AlgaError(f"{text!r} holds {stranger.args[0]!r}, which is not in the vocabulary") from None
+        return encoded + [PAD_ID] * (length - len(text))

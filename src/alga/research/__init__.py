@@ -1,0 +1,1 @@
+"""Experiments: sweeps, studies of the paper's open questions, benchmarks, published baselines."""

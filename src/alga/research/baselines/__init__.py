@@ -1,0 +1,5 @@
+"""Baselines: other published methods behind one small contract, each implemented from its paper."""
+
+from alga.research.baselines.registry import METHODS, find
+
+__all__ = ["METHODS", "find"]

@@ -1,0 +1,73 @@
+"""The contract of a baseline, a published method of addition: train up to a length, then answer problems."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from alga.base.progress import Watch, unwatched
+
+Problem = tuple[str, str]  # two numbers without leading zeros
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """What all methods share: training lengths, network size, and compute in training tokens, padding included."""
+
+    digits: int = 5
+    width: int = 64
+    heads: int = 4
+    layers: int = 2
+    hidden: int = 256
+    tokens: int = 6_000_000
+    batch_tokens: int = 2048
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A method's answer to one problem, None if it wrote none, and the generated text."""
+
+    answer: str | None
+    generated: str
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The cost of a training."""
+
+    examples: int
+    tokens: int
+    steps: int
+
+
+class Baseline(ABC):
+    """A method that learns to add; one instance per training, with its scale, learning rate and seed."""
+
+    title: ClassVar[str]
+    source: ClassVar[str]  # who described it
+    given: ClassVar[str]  # information that a plain sum does not contain
+    published: ClassVar[str] = "-"  # what its authors report, with the source that was read
+    rates: ClassVar[tuple[float, ...]] = (5e-4, 1e-3, 2e-3, 3e-3)  # learning rates to search
+    version: ClassVar[int] = 1  # raised when the method changes, so that earlier runs are not reused
+
+    def __init__(self, scale: Scale, rate: float, seed: int) -> None:
+        self.scale, self.rate, self.seed = scale, rate, seed
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """The number of trained numbers."""
+
+    @abstractmethod
+    def train(self, watch: Watch = unwatched) -> Learned:
+        """Train on problems of up to `scale.digits` digits, within `scale.tokens`; `watch` counts tokens."""
+
+    @abstractmethod
+    def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
+        """Answer problems of any length."""
+
+
+Rival = Baseline  # its name in 0.1, for people's own files; to go in 0.3

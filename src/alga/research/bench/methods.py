@@ -1,0 +1,171 @@
+"""The methods of adding that the benchmark times: the paper's procedure, the engines, exact arithmetic, a copy."""
+
+from __future__ import annotations
+
+import decimal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.network.tokens import START, STOP_ID
+from alga.solve.answers import Answer
+from alga.solve.calculator import Calculator
+
+SHORTEST: Final = 100  # digits
+LONG: Final = 100_000
+WARM: Final = 2_000_000  # digits: enough to load the compiled loop
+TOGETHER: Final = 1000  # sums side by side
+FAILED: Final = "no sum"
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of adding: a name, a label, and the function of two texts that is timed."""
+
+    name: str
+    label: str
+    add: Callable[[str, str], Any]
+    least: int = 1  # digits
+    sums: int = 1  # added in one timing
+    prepare: Callable[[str, str], object] = lambda _x, _y: None  # called before the first timing of a length
+    found: Callable[[Any], str | None] | None = lambda answer: answer  # reads the sum; None if there is none
+
+
+def pair(digits: int, seed: int = 0) -> Pair:
+    """Return two random numbers of `digits` digits, the same in every run."""
+    rng, as_digits = Random(f"{digits} {seed}"), bytes(ord("0") + i % 10 for i in range(256))
+    x, y = (str(rng.randint(1, 9)) + rng.randbytes(digits - 1).translate(as_digits).decode() for _ in range(2))
+    return x, y
+
+
+@contextmanager
+def ways(calculator: Calculator) -> Iterator[list[Method]]:
+    """Yield all methods that can run here, warmed up."""
+    tables = Calculator.from_pretrained(
+        calculator.run.name
+    )  # whose network stays unopened, as the table engine needs none
+
+    def by(engine: str) -> Callable[[str, str], str | None]:
+        network = tables if engine == "table" else calculator
+        return lambda x, y: network.solve(x, y, engine=engine).answer
+
+    @lru_cache(maxsize=1)
+    def problems(digits: int) -> list[Pair]:
+        return [pair(digits, seed) for seed in range(TOGETHER)]
+
+    def batched(x: str, _: str) -> list[Answer]:
+        return calculator.solve_many(problems(len(x)), engine="sequential")
+
+    def first_if_all_right(answers: list[Answer]) -> str:
+        """Check all answers; return the first, the sum that all methods compute."""
+        right = all(answer.answer == calculator.procedure.oracle(*answer.operands) for answer in answers)
+        return answers[0].answer or FAILED if right else FAILED
+
+    def exactly(x: str, y: str) -> str:
+        context = decimal.Context(prec=len(x) + 2, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+        return str(context.add(decimal.Decimal(x), decimal.Decimal(y)))
+
+    def copied(x: str, y: str) -> None:
+        x.encode()
+        y.encode()
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = [
+            Method("plain", "the paper's procedure, plainly", _plainly(calculator)),
+            Method("sequential", "engine sequential, one sum", by("sequential")),
+            Method(
+                "batched",
+                f"engine sequential, {TOGETHER:,} sums",
+                batched,
+                sums=TOGETHER,
+                prepare=lambda x, _: problems(len(x)),
+                found=first_if_all_right,
+            ),
+            *([Method("lookahead", "engine lookahead, one sum", by("lookahead"))] if _looks_ahead(calculator) else []),
+            Method("table", "engine table, text to text", by("table")),
+            _files(tables, Path(folder)),
+            Method("int", "Python int", lambda x, y: str(int(x) + int(y))),
+            Method("decimal", "Python decimal", exactly),
+            *_gmpy2(),
+            Method("copy", "copying the two texts", copied, found=None),
+        ]
+        tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
+        for way in found:
+            way.prepare(*pair(SHORTEST))
+            way.add(*pair(SHORTEST))
+        yield found
+
+
+def _looks_ahead(calculator: Calculator) -> bool:
+    """Return whether a lookahead network belongs to this one, as with the shipped ones."""
+    try:
+        return calculator.companion is not calculator
+    except AlgaError:
+        return False
+
+
+def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
+    """Return the paper's procedure: one problem, no cache, one thread."""
+    import torch
+
+    procedure, tokens, model = calculator.procedure, calculator.run.config.tokens, calculator.run.model
+
+    @torch.inference_mode()
+    def add(x: str, y: str) -> str:
+        outputs: list[str] = []
+        for column in procedure.columns(x, y):
+            prompt = procedure.prompt(outputs[-1] if outputs else None, column)
+            ids = [*tokens.prompts([prompt])[0], tokens.ids[START]]
+            written: list[int] = []
+            while STOP_ID not in written and len(written) < tokens.output_length:
+                written.append(int(model(torch.tensor([ids + written]))[0, -1].argmax()))
+            output = tokens.output(tokens.text(written))
+            if output is None:
+                return FAILED
+            outputs.append(output)
+        return procedure.read(outputs)
+
+    def on_one_thread(x: str, y: str) -> str:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # a second gains nothing on so little work
+        try:
+            return add(x, y)
+        finally:
+            torch.set_num_threads(threads)
+
+    return on_one_thread
+
+
+def _files(calculator: Calculator, folder: Path) -> Method:
+    """Return the table engine from file to file."""
+    paths = [folder / name for name in "xy"]
+
+    def prepare(x: str, y: str) -> None:
+        for path, text in zip(paths, (x, y), strict=True):
+            path.write_text(text)
+
+    def add(_x: str, _y: str) -> None:
+        with files.writing(folder / "sum") as sink:
+            calculator.stream(paths, sink)
+
+    def found(_: object) -> str:
+        return (folder / "sum").read_text()
+
+    return Method("files", "engine table, file to file", add, least=LONG, prepare=prepare, found=found)
+
+
+def _gmpy2() -> list[Method]:
+    try:
+        import gmpy2
+    except ImportError:
+        return []
+    return [Method("gmpy2", "gmpy2", lambda x, y: str(gmpy2.mpz(x) + gmpy2.mpz(y)))]

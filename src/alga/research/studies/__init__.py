@@ -1,0 +1,1 @@
+"""Studies of the paper's open questions, the reproduction of the paper, and their pages."""

@@ -1,0 +1,223 @@
+"""Executors of runs: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import alga
+from alga.base.errors import AlgaError, missing_extra
+
+Settings = dict[str, Any]  # what JSON can say
+
+CONNECT_SECONDS: Final = 10  # timeout for the scheduler
+NO_WORKER_SECONDS: Final = 5  # without workers before the user is told
+
+_ONE_RUN = threading.Lock()  # a training sets the whole process's random state and threads
+
+
+class Future(Protocol):
+    """The common interface of loky's and Dask's futures."""
+
+    def add_done_callback(self, function: Callable[[Any], None], /) -> Any: ...
+    def result(self, timeout: float | None = None) -> Any: ...
+
+
+class Executor(Protocol):
+    """Carries out runs."""
+
+    @property
+    def capacity(self) -> int | None:
+        """How many runs to hand over at a time; None if the executor has its own queue."""
+
+    def submit(self, name: str, measure: str, settings: Settings) -> Future: ...
+    def restarted(self) -> list[str]:
+        """Return the names of runs that the executor restarted since the last call."""
+
+    def news(self) -> list[str]:
+        """Return new messages for the user, one line each; raise if the executor cannot work."""
+
+    @property
+    def worker_lost(self) -> type[BaseException]:
+        """The exception raised when a worker dies."""
+
+    def close(self) -> None: ...
+
+
+def open_executor(cluster: str | None, workers: int | None, count: int) -> Executor:
+    """Connect to a Dask cluster, or start up to `workers` processes on this machine, for `count` runs."""
+    try:
+        if cluster is not None:
+            return DaskExecutor(cluster)
+        return LocalExecutor(min(count, workers or len(os.sched_getaffinity(0))))
+    except ImportError as problem:
+        extra = "cluster" if cluster is not None else "lab"
+        raise missing_extra("a sweep", problem.name, extra) from None
+
+
+class LocalExecutor:
+    """Processes of this machine, each with one thread."""
+
+    def __init__(self, count: int) -> None:
+        import loky
+
+        self.capacity, self._loky = count, loky
+        self.worker_lost = loky.BrokenProcessPool
+        self._pool = self._fresh()
+
+    def _fresh(self) -> Any:
+        alone = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
+        return self._loky.ProcessPoolExecutor(max_workers=self.capacity, env=alone, **watch)
+
+    def submit(self, name: str, measure: str, settings: Settings) -> Future:
+        work = (measured, measure, settings, alga.__version__)
+        try:
+            future: Future = self._pool.submit(*work)
+        except (self.worker_lost, RuntimeError):  # a pool that lost a worker is broken
+            self.close()
+            self._pool = self._fresh()
+            future = self._pool.submit(*work)
+        return future
+
+    def restarted(self) -> list[str]:
+        return []
+
+    def news(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, kill_workers=True)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent process ends, even by kill -9."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class DaskExecutor:
+    """The workers of a Dask scheduler, which restarts a lost worker's runs by itself."""
+
+    capacity = None
+
+    def __init__(self, address: str) -> None:
+        import distributed
+
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report losses ourselves
+        self.worker_lost = distributed.KilledWorker
+        self._address = address
+        self._lost: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._joined: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._left: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._workers: set[str] = set()
+        self._told, self._alone_since = False, time.monotonic()  # about missing workers
+        self._names: dict[str, str] = {}  # by Dask's key
+        self._futures: list[Any] = []  # a future that is dropped is cancelled
+        try:
+            self._client = distributed.Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError) as problem:
+            reason = str(problem) or type(problem).__name__
+            raise AlgaError(f"no Dask scheduler answers at {address}: {reason}") from None
+        self._client.subscribe_topic("all", self._heard)
+        for worker in self._client.nthreads():
+            self._joined.put(worker)
+        try:
+            self.news()
+        except AlgaError:
+            self.close()
+            raise
+
+    def submit(self, name: str, measure: str, settings: Settings) -> Future:
+        future = self._client.submit(_sent(), measure, settings, alga.__version__, pure=False)
+        self._names[future.key] = name
+        self._futures.append(future)
+        given: Future = future
+        return given
+
+    def _heard(self, event: tuple[float, Any]) -> None:
+        happened = event[1] if isinstance(event[1], dict) else {}
+        if happened.get("action") == "add-worker":
+            self._joined.put(happened["worker"])
+        elif happened.get("action") == "remove-worker":
+            self._left.put(happened["worker"])
+            for key in happened["processing-tasks"]:
+                self._lost.put(self._names.get(key, ""))
+
+    def news(self) -> list[str]:
+        joined = _drained(self._joined)
+        left = _drained(self._left)
+        self._workers = (self._workers | {*joined}) - {*left}
+        if joined:
+            self._check(joined)
+        if self._workers:
+            self._told, self._alone_since = False, time.monotonic()
+        elif not self._told and time.monotonic() - self._alone_since > NO_WORKER_SECONDS:
+            self._told = True
+            start = f"dask worker {self._address} --nthreads 1"
+            return [f"no worker has joined the Dask scheduler at {self._address}; waiting for one, started by: {start}"]
+        return []
+
+    def _check(self, workers: list[str]) -> None:
+        """Raise if a worker cannot import alga."""
+        found = self._client.run(importlib.util.find_spec, alga.__name__, workers=workers, on_error="return")
+        for worker, spec in found.items():
+            if spec is None:
+                raise without_alga(f"the Dask worker at {worker}")
+
+    def restarted(self) -> list[str]:
+        return _drained(self._lost)
+
+    def close(self) -> None:
+        self._client.cancel(self._futures)
+        self._client.close()
+
+
+def _sent() -> Callable[[str, Settings, str], str]:
+    """Return a closure around `measured` for Dask workers.
+
+    Dask pickles module functions by name, and a worker that cannot import the module dies. A closure is pickled by
+    value, so a failed import is an ordinary error.
+    """
+
+    def run(measure: str, settings: Settings, version: str) -> str:
+        from alga.research.sweeps.executors import measured
+
+        return measured(measure, settings, version)
+
+    return run
+
+
+def without_alga(who: str) -> AlgaError:
+    """Return the error for a worker without alga."""
+    what = f"alga {alga.__version__} (in ALGA's checkout, pip install -e '.[cluster]')"
+    return AlgaError(f"{who} has no alga: install {what} there, or stop that worker")
+
+
+def _drained(names: queue.SimpleQueue[str]) -> list[str]:
+    return [names.get() for _ in range(names.qsize())]
+
+
+def measured(measure: str, settings: Settings, version: str) -> str:
+    """Carry out one run in a worker; return `[result, error]` as JSON, one of them null."""
+    try:
+        if version != alga.__version__:
+            raise AlgaError(f"this worker has alga {alga.__version__}, the sweep was started with {version}")
+        module, _, name = measure.partition(":")
+        with _ONE_RUN:
+            result = getattr(importlib.import_module(module), name)(settings)
+        return json.dumps([result, None], allow_nan=False)
+    except Exception as problem:  # a failed run must not end the sweep
+        return json.dumps([None, f"{type(problem).__name__}: {problem}"])

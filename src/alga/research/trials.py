@@ -1,0 +1,173 @@
+"""Trials: one training as a measurement (recipe and seed in, record out), and plans of many, from TOML or Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from alga.base.errors import AlgaError
+from alga.research import statistics
+from alga.research.sweeps import Row, Settings
+from alga.runs.recipe import Recipe
+from alga.tasks import own
+from alga.training import recipes
+
+if TYPE_CHECKING:
+    from alga.training.trainer import Training
+
+MEASURE: Final = "alga.research.trials:train"
+MAX_RUNS: Final = 100_000
+MAX_PLAN_BYTES: Final = 2**20  # bytes
+
+
+def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
+    """Return one run's settings: the recipe without its default values, and the seed.
+
+    `to_the_end` trains on after the certificate; `wrong_at` lists steps at which wrong prompts are recorded.
+    """
+    unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
+    used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
+    return {"recipe": used, "seed": seed, **own.version(recipe.task), **more}
+
+
+def train(given: Settings) -> dict[str, Any]:
+    """Train one network on one thread, write nothing, and return the measurements."""
+    return trained(given)[1]
+
+
+def trained(given: Settings) -> tuple[Training, dict[str, Any]]:
+    """Train one network; return it with its measurements."""
+    from alga.training.trainer import Training
+
+    recipe = Recipe(**given["recipe"])
+    if given.get("to_the_end"):
+        recipe = dataclasses.replace(recipe, margin=1000.0)  # out of reach
+    training = Training.start(None, recipe, seed=given["seed"], threads=1, device="cpu")
+    curve, wrong_at = [], {}
+    certified: dict[str, Any] = {"certified_at": None, "seconds": None}
+    for progress in training.run():
+        curve.append([progress.step, progress.wrong, round(progress.least_margin, 3)])
+        if progress.step in given.get("wrong_at", ()):
+            wrong_at[str(progress.step)] = training.wrong_prompts()
+        right = progress.wrong == 0 and certified["certified_at"] is None
+        if right and (training.certificate is not None or training.as_run().judged().certified):
+            certified = {"certified_at": progress.step, "seconds": round(progress.seconds, 2)}
+    wrong = training.wrong_prompts() if training.certificate is None else []
+    return training, {
+        **certified,
+        "steps": training.step,
+        "all_seconds": round(training.seconds, 2),
+        "wrong": len(wrong),
+        "wrong_unseen": sum(prompt not in training.shown for prompt in wrong),
+        "unseen": len(training.config.task.domain) - len(training.shown),
+        "least_margin": curve[-1][2],
+        "parameters": training.model.parameter_count,
+        "prompts": len(training.config.task.domain),
+        "sha256": training.as_run().sha256,
+        "curve": curve,
+        **({"wrong_at": wrong_at} if "wrong_at" in given else {}),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The runs of one recipe over its seeds, named by the settings that vary in the sweep."""
+
+    changes: dict[str, Any]
+    runs: int
+    failed: int
+    certified: int
+    median_steps: float | None  # to the certificate; None if half of the runs were never certified
+    median_seconds: float | None
+
+
+def groups(rows: Sequence[Row]) -> list[Group]:
+    """Group a sweep's runs by recipe, in order."""
+    kinds = [dataclasses.asdict(Recipe(**row.settings["recipe"])) for row in rows]
+    varying = [name for name in kinds[0] if any(kind[name] != kinds[0][name] for kind in kinds)]
+    gathered: dict[str, list[Row]] = {}
+    for row, kind in zip(rows, kinds, strict=True):
+        gathered.setdefault(json.dumps({name: kind[name] for name in varying}), []).append(row)
+    return [_group(json.loads(name), members) for name, members in gathered.items()]
+
+
+def _group(changes: dict[str, Any], rows: Sequence[Row]) -> Group:
+    results = [row.result or {"certified_at": None, "seconds": None} for row in rows]
+    steps, seconds = (
+        statistics.median([result[name] for result in results]).value for name in ("certified_at", "seconds")
+    )
+    return Group(
+        changes=changes,
+        runs=len(rows),
+        failed=sum(row.result is None for row in rows),
+        certified=sum(result["certified_at"] is not None for result in results),
+        median_steps=steps if math.isfinite(steps) else None,
+        median_seconds=seconds if math.isfinite(seconds) else None,
+    )
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[int]) -> list[Settings]:
+    """Return the settings of every combination of changes, each with every seed.
+
+    >>> len(grid(recipes.fast(), {"batch_size": [64, 128], "learning_rate": [1e-3, 4e-3]}, range(10)))
+    40
+    """
+    choices = [dict(zip(changes, values, strict=True)) for values in itertools.product(*changes.values())]
+    return [settings(changed(recipe, choice), seed) for choice in choices for seed in seeds]
+
+
+def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with some settings changed; refuse unknown settings and tasks."""
+    known = [field.name for field in dataclasses.fields(Recipe) if field.name != "name"]
+    for name in changes:
+        if name not in known:
+            raise AlgaError(f"a recipe has no setting {name!r}; there are {', '.join(known)}")
+    changed = dataclasses.replace(recipe, **changes)
+    changed.network()
+    return changed
+
+
+def read(path: Path) -> list[Settings]:
+    """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed.
+
+    See docs/sweeps.md for an example.
+    """
+    try:
+        with path.open("rb") as file:  # a pipe is welcome too
+            text = file.read(MAX_PLAN_BYTES + 1)
+        if len(text) > MAX_PLAN_BYTES:
+            raise AlgaError(f"{path} has more than the {MAX_PLAN_BYTES:,} bytes that a plan may have")
+        content = tomllib.loads(text.decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise AlgaError(f"{path} is no plan in TOML: {problem}") from None
+    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
+    for name, value in content.items():
+        if name not in known:
+            raise AlgaError(f"{path}: expected {', '.join(known)}, got {name!r}")
+        if not isinstance(value, known[name]):  # type: ignore[arg-type]
+            raise AlgaError(f"{path}: {name} cannot be {value!r}")
+    recipe = recipes.find(content.get("recipe", "fast"), content.get("task"))
+    seeds = content.get("seeds", 10)
+    seeds = range(seeds) if isinstance(seeds, int) else seeds
+    if any(type(seed) is not int or seed < 0 for seed in seeds[:MAX_RUNS]):
+        raise AlgaError(f"{path}: seeds are a number of them or a list of whole numbers from 0 on")
+    axes = {name: value if isinstance(value, list) else [value] for name, value in content.get("grid", {}).items()}
+    count = len(content.get("runs", [{}])) * math.prod(map(len, axes.values())) * len(seeds)
+    if not 0 < count <= MAX_RUNS:
+        raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {count:,}")
+    plan = []
+    for changes in content.get("runs", [{}]):
+        if not isinstance(changes, dict):
+            raise AlgaError(f"{path}: each of runs is a table of changes, got {changes!r}")
+        plan += grid(changed(recipe, changes), axes, seeds)
+    return plan

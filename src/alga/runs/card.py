@@ -1,0 +1,72 @@
+"""The model card: a run in words, as `README.md` in its folder."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from alga.tasks import Task
+from alga.trust.assumptions import at_least
+from alga.trust.certificate import Certificate
+
+
+def card(task: Task, parameters: int, training: dict[str, Any], certificate: Certificate | None) -> str:
+    """Return the model card as Markdown: what it does, how far that is certified, how it was trained."""
+    lines = [
+        f"# {task.name}: a Transformer of {parameters:,} parameters",
+        "",
+        f"It computes {task.summary}, one column at a time, reading its own previous output. The loop over the columns",
+        "is given to it; what it has learned is the step. Method: A. G. Patriota, arXiv 2406.00075.",
+        "",
+        "## Certificate",
+        "",
+        *_certificate(certificate),
+    ]
+    if training:
+        lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
+        rows = {key: value for key, value in training.items() if key != "recipe"} | training.get("recipe", {})
+        lines += [f"| {key.replace('_', ' ')} | {plain(value)} |" for key, value in rows.items() if key != "task"]
+    return "\n".join([*lines, ""])
+
+
+def plain(value: object) -> str:
+    r"""Return what came from a file as text that Markdown shows and does not read.
+
+    >>> plain("a|b\n[c](d) <e> `f`")
+    'a\\|b\\\\n\\[c\\](d) &lt;e&gt; \\`f\\`'
+    """
+    line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(value))
+    return re.sub(r"([\\`|\[\]*])", r"\\\1", html.escape(line, quote=False))
+
+
+def _certificate(certificate: Certificate | None) -> list[str]:
+    if certificate is None:
+        return ["None: this network has not been found right on its whole domain."]
+    machine = certificate.machine.items()
+    return [
+        f"It is {certificate.statement}.",
+        "",
+        f"Each prompt was decoded in batches of {' and '.join(f'{size:,}' for size in certificate.batch_sizes)}, in",
+        f"{plain(certificate.dtype)}, on: {', '.join(plain(f'{key} {value}') for key, value in machine)}.",
+        f"SHA-256 of the weights: `{certificate.sha256}`",
+        "",
+        *_proof(certificate),
+        "Check it again: `alga certify` with this folder's path.",
+    ]
+
+
+def _proof(certificate: Certificate) -> list[str]:
+    if certificate.proof is None:
+        return []
+    bounds = [
+        f"{plain(bound.arithmetic)} {at_least(bound.margin)}" if bound.margin is not None and bound.proven
+        else f"{plain(bound.arithmetic)} not proven"
+        for bound in certificate.proof.bounds
+    ]  # fmt: skip
+    assumptions = plain(certificate.proof.assumptions)
+    return [
+        f"Least margin whatever the order of summation, under the assumptions {assumptions} of",
+        f"docs/proof.md: {', '.join(bounds)}. An independent check: `alga verify` with this folder's path.",
+        "",
+    ]

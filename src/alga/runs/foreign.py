@@ -1,0 +1,131 @@
+"""Weights from elsewhere: a PyTorch state_dict, safetensors, a file of torch for R; in the names of the paper's author.
+
+Or in this package's own names: what `torch.save(model.state_dict())` and a run folder hold. Read defensively: sizes are
+bounded, nothing is unpickled (`torch_files.py`), and of an R file nothing is executed (`r_files.py`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import safetensors.numpy
+from safetensors import SafetensorError
+
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.network import weight_header
+from alga.runs import torch_files
+from alga.runs.config import IDENTITY
+from alga.runs.r_files import parse
+from alga.runs.torch_files import Array
+
+LARGEST: Final = 64 * 2**20  # bytes, packed or unpacked; the paper's network has 0.4 million
+
+NONE_OF_THEM: Final = "it is neither a PyTorch state_dict, safetensors nor an R file, or is damaged"
+OURS: Final = re.compile(r"(token_embedding|position_embedding|final_norm|head|layers\.\d+\.[a-z_]+)\.[a-z_0-9.]+")
+NAMES: Final = (  # the author's, and ours
+    (r"wte_out\.", "token_embedding."),
+    (r"wpe_out\.", "position_embedding."),
+    (r"MH_dec\.(\d+)\.in_proj_", r"layers.\1.attention.project_in."),
+    (r"MH_dec\.(\d+)\.out_proj\.", r"layers.\1.attention.project_out."),
+    (r"scale1_dec\.(\d+)\.", r"layers.\1.attention_norm."),
+    (r"scale2_dec\.(\d+)\.", r"layers.\1.feed_forward_norm."),
+    (r"FFN_dec\.(\d+)\.", r"layers.\1.feed_forward."),
+    (r"scale3\.", "final_norm."),
+    (r"ln_f\.", "head."),
+)
+
+
+@dataclass(frozen=True)
+class Brought:
+    """Weights under this package's names, and what their file says that they are for, if it is a file of ours."""
+
+    weights: dict[str, Array]
+    ours: bool  # whether it had this package's names
+    identity: str | None = None
+
+
+def read(path: Path) -> Brought:
+    """Return the weights in a file of any of the three kinds."""
+    data, identity = files.read(path, LARGEST), None
+    try:
+        if data[:2] == b"\x1f\x8b":
+            weights = _from_r(data)
+        elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
+            weights = torch_files.tensors(data, LARGEST)
+        else:
+            identity, weights = _from_safetensors(data, path)
+    except AlgaError as problem:
+        raise AlgaError(f"{path}: {problem}") from None
+    except (ValueError, KeyError, TypeError, RuntimeError, RecursionError) as problem:
+        raise AlgaError(f"{path} is damaged ({type(problem).__name__})") from None
+    ours = {name for name in weights if OURS.fullmatch(name)}
+    if ours and ours != weights.keys():
+        odd = min(weights.keys() - ours)
+        raise AlgaError(f"{path} holds {odd!r} beside this package's own parameters")
+    renamed = weights if ours else {_renamed(name, path): tensor for name, tensor in weights.items()}
+    return Brought(renamed, bool(ours), identity)
+
+
+def _from_safetensors(data: bytes, path: Path) -> tuple[str | None, dict[str, Array]]:
+    try:
+        header = weight_header.read(data, path)
+    except AlgaError:
+        raise AlgaError(NONE_OF_THEM) from None
+    header.check_float32()
+    try:
+        return header.metadata.get(IDENTITY), safetensors.numpy.load(data)
+    except SafetensorError:
+        raise AlgaError(NONE_OF_THEM) from None
+
+
+def _renamed(name: str, path: Path) -> str:
+    for theirs, ours in NAMES:
+        new, found = re.subn(f"^{theirs}", ours, name)
+        if found:
+            return new
+    whose = "no parameter of this package's networks, nor of the paper's in its author's names"
+    raise AlgaError(f"{path} holds {name!r}, which is {whose}")
+
+
+def _from_r(data: bytes) -> dict[str, Array]:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            content = file.read(LARGEST + 1)
+            if len(content) > LARGEST:
+                raise AlgaError(f"the file unpacks to more than {LARGEST:,} bytes")
+    except (OSError, EOFError, zlib.error):
+        raise AlgaError("expected a gzip file, got a damaged one") from None
+    values = _values(parse(content), "list")
+    if not isinstance(values, dict):
+        raise AlgaError("expected an R list of named tensors")
+    weights: dict[str, Array] = {}
+    left = LARGEST
+    for name, parsed in values.items():
+        weights[name] = _tensor(parsed, left)
+        left -= torch_files.FLOAT32 * weights[name].size
+    return weights
+
+
+def _values(parsed: object, kind: str) -> object:
+    """Return what R's torch package wrapped: a list of values, type and version."""
+    if not isinstance(parsed, dict) or parsed.get("type") != [kind] or "values" not in parsed:
+        raise AlgaError(f"expected what torch for R writes for a {kind}, got something else")
+    return parsed["values"]
+
+
+def _tensor(raw: object, most: int) -> Array:
+    """Take one tensor, of at most so many bytes, from the archive that R's torch package wraps it in."""
+    packed = _values(parse(raw), "tensor") if isinstance(raw, bytes) else None
+    if not isinstance(packed, bytes):
+        raise AlgaError("expected a serialised tensor, got something else")
+    found = list(torch_files.tensors(packed, most).values())
+    if len(found) != 1:
+        raise AlgaError(f"expected one serialised tensor, got {len(found)}")
+    return found[0]

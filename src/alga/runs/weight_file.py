@@ -1,0 +1,48 @@
+"""Weights <-> the bytes of a safetensors file, read with suspicion: the file says what it is for, and must fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from alga.base.errors import AlgaError
+from alga.network import weight_header
+from alga.network.config import ModelConfig
+from alga.runs.config import IDENTITY, Config
+
+Array = NDArray[np.float32]
+
+
+def pack(weights: Mapping[str, Array], config: Config) -> bytes:
+    """Return weights as the bytes of a safetensors file that also says what they are for."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    return safetensors.numpy.save(arrays, {IDENTITY: config.identity})
+
+
+def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
+    """Return the weights in the bytes of a weight file; refuse what is damaged or does not fit its configuration."""
+    header = weight_header.read(data, path)
+    try:
+        header.check_float32()
+    except AlgaError as problem:
+        raise AlgaError(f"{path}: {problem}") from None
+    try:
+        weights = safetensors.numpy.load(data)
+    except (SafetensorError, ValueError, KeyError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return checked(weights, config.model, path)
+
+
+def checked(weights: Mapping[str, Array], shape: ModelConfig, path: Path) -> dict[str, Array]:
+    """Return weights that are those of a network of this shape, in the network's order; refuse others."""
+    shape.check({name: array.shape for name, array in weights.items()}, path)
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise AlgaError(f"{path}: {name} holds a number that is not finite")
+        array.setflags(write=False)  # a certificate is for the bytes that they were read from
+    return {name: weights[name] for name in shape.tensors()}

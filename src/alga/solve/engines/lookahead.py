@@ -1,0 +1,172 @@
+"""All carries of a problem in O(log n) rounds, each one batch through a network that has learned three small maps.
+
+Round 1 asks what every column does to a carry. Then stretches of columns are composed, twice as long in every round
+(Hillis and Steele's scan), until each column knows all that came before it; the last round asks for the digits. Equal
+prompts are computed once within a round, and nothing is remembered from one round to the next. docs/lookahead.md has
+the lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch, unwatched
+from alga.solve.engines.rows import row_of
+from alga.solve.engines.solution import Solution, Step
+from alga.tasks import Lookahead
+from alga.trust.table import UNCERTAIN
+
+if TYPE_CHECKING:
+    from alga.network.decoder import Decode
+
+COLUMNS: Final = 2**16  # columns are found by two bytes, 0 where a row has ended
+KNOWN: Final = 2**10  # texts that a network may write, many more than any has
+
+BLOCK: Final = 2**20  # places at a time: bounds memory
+
+Codes = NDArray[np.integer[Any]]
+
+
+class _FailedError(Exception):
+    """The network wrote no output."""
+
+
+def solve(
+    maps: Lookahead, decode: Decode, problems: Sequence[tuple[str, ...]], *, watch: Watch = unwatched
+) -> list[Solution]:
+    """Solve problems one after the other; `watch` is told of columns."""
+    total, done = sum(max(map(len, operands)) for operands in problems), 0
+    solutions = []
+    for operands in problems:
+        solutions.append(_Scan(maps, decode).solve(operands))
+        watch(done := done + max(map(len, operands)), total)
+    return solutions
+
+
+class _Scan:
+    """One problem; a text that the network wrote is known by its number."""
+
+    def __init__(self, maps: Lookahead, decode: Decode) -> None:
+        self._maps, self._decode = maps, decode
+        self._texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._rounds = self._steps = self._tokens = 0
+        self._failed: Step | None = None
+        self._uncertain: str | None = None
+
+    def solve(self, operands: tuple[str, ...]) -> Solution:
+        """Solve the problem, or say at which prompt the network failed."""
+        try:
+            answer = self._answer(self._columns(operands))
+        except _FailedError:
+            answer = None
+        return Solution(
+            operands=operands,
+            answer=answer,
+            steps=self._steps,
+            rounds=self._rounds,
+            generated_tokens=self._tokens,
+            failed=self._failed,
+            uncertain=self._uncertain,
+        )
+
+    def _columns(self, operands: tuple[str, ...]) -> NDArray[np.uint16]:
+        """Return a code for each column, in the order in which they are walked; validate the operands first."""
+        served = self._maps.serves
+        layout = served.layout
+        rows = layout.rows(*operands)
+        if rows and len(rows) <= 2 and all(row.isascii() and "\0" not in row for row in rows) and any(rows):
+            columns = _codes(rows, layout.fill, from_right=layout.from_right)
+            others = np.zeros(COLUMNS, np.bool_)
+            others[columns[1:]] = True
+            if layout.admits(
+                _column_of(int(columns[0])), {_column_of(code) for code in np.flatnonzero(others).tolist()}
+            ):
+                return columns
+        served.columns(*operands)  # says what is wrong
+        raise AlgaError(f"{served.name} has no columns that the engine lookahead can take")
+
+    def _answer(self, columns: NDArray[np.uint16]) -> str:
+        maps, width = self._maps, len(columns)
+        status = np.empty(width + 1, np.uint16)  # of all up to a place; the first is what comes before all columns
+        status[0] = self._number(maps.start)
+        self._round(lambda part: columns[part], _column_of, status[1:])
+        reach = 1
+        while reach <= width:
+            later, earlier = status[reach:], status[:-reach]
+            pairs = partial(_paired, later, earlier, KNOWN)
+            self._round(pairs, lambda pair: self._composition(*divmod(pair, KNOWN)), later)
+            reach *= 2
+        past = np.append(columns, np.uint16(0))  # the place past the last column has no digits
+        places = partial(_paired, status, past, COLUMNS)
+        self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)), status)
+        return maps.serves.tidied(self._joined(status[::-1] if maps.serves.layout.from_right else status))
+
+    def _composition(self, later: int, earlier: int) -> str:
+        return self._maps.composition(self._texts[later], self._texts[earlier])
+
+    def _emission(self, carry: int, column: int) -> str:
+        return self._maps.emission(self._texts[carry], _column_of(column))
+
+    def _joined(self, numbers: NDArray[np.uint16]) -> str:
+        if all(len(text) == 1 and text.isascii() for text in self._texts):
+            return np.array([ord(text) for text in self._texts], np.uint8)[numbers].tobytes().decode("ascii")
+        return "".join([self._texts[number] for number in numbers.tolist()])
+
+    def _round(self, asked: Callable[[slice], Codes], prompt_of: Callable[[int], str], to: NDArray[np.uint16]) -> None:
+        """Ask the network about every code, equal ones once, and write the number of each answer.
+
+        `asked` gives some of the codes; what is written over is asked for first, so blocks go from last to first.
+        """
+        blocks = [slice(start, start + BLOCK) for start in range(0, len(to), BLOCK)]
+        counts = np.zeros(0, np.int64)
+        for part in blocks:
+            more = np.bincount(asked(part), minlength=len(counts))
+            more[: len(counts)] += counts
+            counts = more
+        codes = np.flatnonzero(counts)
+        prompts = [prompt_of(code) for code in codes.tolist()]
+        self._rounds += 1
+        numbers = np.zeros(len(counts), np.uint16)
+        for code, prompt, decoded in zip(codes, prompts, self._decode(prompts), strict=True):
+            self._steps += int(counts[code])
+            self._tokens += int(counts[code]) * len(decoded.text)
+            if not decoded.margin > UNCERTAIN and self._uncertain is None:
+                self._uncertain = prompt
+            if decoded.output is None:
+                self._failed = Step(prompt, decoded.text, decoded.margin)
+                raise _FailedError
+            numbers[code] = self._number(decoded.output)
+        for part in reversed(blocks):
+            to[part] = numbers[asked(part)]
+
+    def _number(self, text: str) -> int:
+        if text not in self._numbers:
+            assert len(self._texts) < KNOWN
+            self._numbers[text] = len(self._texts)
+            self._texts.append(text)
+        return self._numbers[text]
+
+
+def _codes(rows: Sequence[str], fill: str, *, from_right: bool) -> NDArray[np.uint16]:
+    width = max(map(len, rows))
+    codes = np.zeros(width, np.uint16)
+    for row in rows:
+        block = row_of(row).block(0, width, width, from_right=from_right, fill=(fill or "\0").encode())
+        codes <<= 8
+        codes |= np.frombuffer(block, np.uint8)
+    return codes[::-1] if from_right else codes
+
+
+def _paired(first: NDArray[np.uint16], second: NDArray[np.uint16], base: int, part: slice) -> Codes:
+    return first[part].astype(np.int64) * base + second[part]
+
+
+def _column_of(code: int) -> str:
+    return "".join(chr(byte) for byte in (code >> 8 & 0xFF, code & 0xFF) if byte)

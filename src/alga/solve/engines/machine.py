@@ -1,0 +1,155 @@
+"""What a table computes, boiled down: which contexts act alike, and what each column does to them.
+
+Everything here is gathered from the table; nothing is known of the procedure. Contexts are put into one *class* when
+no column tells them apart, now or later (addition: with and without a carry). Where there are at most four classes and
+columns are one character above another, all that a column can do fits into one 64-bit word, and sums run through it as
+fast as memory allows (`loop.py`). Every other table is replayed step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from alga.base.errors import AlgaError
+from alga.tasks import Procedure, Situation
+from alga.trust.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CLASSES: Final = 4  # the most that a word holds: a byte for what is written, a byte for the next class
+ROWS: Final = 2  # the most that a word is found by
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Contexts that act alike, and what each column does to each class."""
+
+    of: dict[str, int]  # every reachable output -> its class
+    like: tuple[str, ...]  # for each class, a context that stands for it
+    moves: dict[str, tuple[tuple[str, int], ...]]  # column -> for each class, what is written and the next class
+
+
+class Machine:
+    """A table made ready to run; `after[context][column]` is what the network answers."""
+
+    def __init__(self, procedure: Procedure, table: Table) -> None:
+        self.procedure, self.table = procedure, table
+        self.after = _Contexts(procedure, table)
+        self.classes = _classes(procedure, table)
+        self.replayed = 0  # columns so far
+
+    @cached_property
+    def words(self) -> NDArray[np.uint64] | None:
+        """A word for each pair of bytes that is a column, all ones for the others; None where words won't do.
+
+        From the low end: four bytes with what is written in each class, four with eight times the class that follows.
+        """
+        import numpy as np
+
+        if self.classes is None or len(self.classes.like) > CLASSES or not _fits(self.procedure, self.classes):
+            return None
+        words = np.full(2**16, 2**64 - 1, np.uint64)
+        for column, moves in self.classes.moves.items():
+            word = 0
+            for i, (written, following) in enumerate(moves):
+                word |= ord(written or " ") << (8 * i) | 8 * following << (32 + 8 * i)
+            for place in _places(column, self.procedure):
+                words[place] = word
+        return words
+
+
+class _Contexts(dict[str | None, "_Replies"]):
+    """Context -> what the network answers after it, made on first use."""
+
+    def __init__(self, procedure: Procedure, table: Table) -> None:
+        super().__init__()
+        self._procedure, self._table = procedure, table
+
+    def __missing__(self, context: str | None) -> _Replies:
+        self[context] = _Replies(self._procedure, self._table, context)
+        return self[context]
+
+
+class _Replies(dict[str, str | None]):
+    """Column -> output after one context, looked up in the table on first use."""
+
+    def __init__(self, procedure: Procedure, table: Table, context: str | None) -> None:
+        super().__init__()
+        self._procedure, self._table, self._context = procedure, table, context
+
+    def __missing__(self, column: str) -> str | None:
+        prompt = self._procedure.prompt(self._context, column)
+        if prompt not in self._table.outputs:
+            raise AlgaError(f"{self._procedure.name}: the prompt {prompt!r} is outside its table")
+        self[column] = self._table.outputs[prompt]
+        return self[column]
+
+
+@lru_cache(maxsize=64)
+def machine_of(procedure: Procedure, table: Table) -> Machine:
+    """Return the machine of a table, made once."""
+    return Machine(procedure, table)
+
+
+def _classes(procedure: Procedure, table: Table) -> Classes | None:
+    """Sort the reachable contexts into classes, as coarse as can be; None where the table is not sure of its step."""
+
+    def respond(situations: Sequence[Situation]) -> list[str | None]:
+        return [table.outputs[procedure.prompt(context, column)] for context, column in situations]
+
+    if table.uncertain or len(procedure.layout.settings()) > 1:
+        return None
+    steps = procedure.explore(respond)
+    columns = procedure.layout.following(procedure.layout.settings()[0])
+    rows: dict[str, list[str]] = {}
+    for output in dict.fromkeys(steps.values()):
+        if output is None:
+            return None
+        replies = [steps[procedure.carried(output), column] for column in columns]
+        if None in replies:
+            return None
+        rows[output] = [reply for reply in replies if reply is not None]
+    written = {output: (procedure.written(output), procedure.ending(output)) for output in rows}
+    classes = _numbered({output: tuple(written[reply] for reply in row) for output, row in rows.items()})
+    while True:
+        finer = _numbered(
+            {output: (classes[output], *(classes[reply] for reply in row)) for output, row in rows.items()}
+        )
+        if max(finer.values()) == max(classes.values()):
+            break
+        classes = finer
+    like = tuple(next(output for output in classes if classes[output] == i) for i in range(max(classes.values()) + 1))
+    moves = {
+        column: tuple((written[rows[context][i]][0], classes[rows[context][i]]) for context in like)
+        for i, column in enumerate(columns)
+    }
+    return Classes(classes, like, moves)
+
+
+def _numbered(signatures: dict[str, tuple[object, ...]]) -> dict[str, int]:
+    numbers: dict[tuple[object, ...], int] = {}
+    return {output: numbers.setdefault(signature, len(numbers)) for output, signature in signatures.items()}
+
+
+def _fits(procedure: Procedure, classes: Classes) -> bool:
+    """Tell whether columns are found by two bytes, and all write one or all write nothing."""
+    chars = {procedure.written(output) for output in classes.of}
+    return (
+        procedure.layout.by_rows
+        and procedure.layout.arity <= ROWS
+        and all(1 <= len(column) <= ROWS and column.isascii() for column in classes.moves)
+        and {len(char) for char in chars} in ({0}, {1})
+        and all(char.isascii() for char in chars)
+    )
+
+
+def _places(column: str, procedure: Procedure) -> list[int]:
+    """Return the pairs of bytes, upper row first, that stand for a column; 0 where a row has ended."""
+    if len(column) == ROWS:
+        return [ord(column[0]) << 8 | ord(column[1])]
+    return [ord(column) << 8] + ([ord(column)] if procedure.layout.arity == ROWS else [])

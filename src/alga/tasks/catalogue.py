@@ -1,0 +1,116 @@
+"""All tasks by name, in every base; and a person's own, once they have named its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+
+from alga.base.errors import AlgaError
+from alga.tasks import own
+from alga.tasks.addition import Addition
+from alga.tasks.digitwise import DivisionByADigit, TimesADigit
+from alga.tasks.lookahead import AdditionLookahead
+from alga.tasks.pairwise import Bitwise, Comparison, Subtraction
+from alga.tasks.parity import Parity
+from alga.tasks.procedure import Task
+from alga.tasks.several import Several
+from alga.tasks.variants import VIEWS, Blocks, LessContext, NoSeparator, OneToken
+
+_TASKS: dict[str, Callable[[], Task]] = {
+    "addition": Addition,
+    "addition-padded": partial(Addition, padded=True),
+    "addition-of-three": partial(Addition, operands=3),
+    "addition-lookahead": AdditionLookahead,
+    "subtraction": Subtraction,
+    "comparison": Comparison,
+    "times-a-digit": TimesADigit,
+    "division-by-a-digit": DivisionByADigit,
+    "parity": Parity,
+    "arithmetic": Several,
+}
+_VARIANTS: dict[str, Callable[[], Task]] = {
+    **{f"addition-context-{shown}": partial(LessContext, shown) for shown in VIEWS},
+    "addition-no-separator": partial(NoSeparator, padded=False),
+    "addition-padded-no-separator": partial(NoSeparator, padded=True),
+    "addition-one-token": OneToken,
+    "addition-blocks-of-2": partial(Blocks, 2),
+    "addition-blocks-of-3": partial(Blocks, 3),
+    "addition-blocks-of-2-whole": partial(Blocks, 2, whole=True),
+}
+_IN_BASES: dict[str, Callable[[int], Task]] = {
+    "addition": Addition,
+    "subtraction": Subtraction,
+    "comparison": Comparison,
+    "times-a-digit": TimesADigit,
+    "division-by-a-digit": DivisionByADigit,
+    "and": partial(Bitwise, "and"),
+    "or": partial(Bitwise, "or"),
+    "xor": partial(Bitwise, "xor"),
+}
+
+_OWN: dict[tuple[str, str], Task] = {}  # by name and source
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the tasks in base ten; `families` come in every base from 2 to 36."""
+    return tuple(_TASKS)
+
+
+def variants() -> tuple[str, ...]:
+    """Return the names of addition's variants, which the lab asks questions of; some are ambiguous, and refused."""
+    return tuple(_VARIANTS)
+
+
+def families() -> tuple[str, ...]:
+    """Return the names of the tasks that come in other bases, as in `addition-base-16`."""
+    return tuple(_IN_BASES)
+
+
+def in_base(family: str, base: int) -> str:
+    """Return the name of a family's task in a base.
+
+    >>> in_base("addition", 16), in_base("addition", 10)
+    ('addition-base-16', 'addition')
+    """
+    return family if base == 10 else f"{family}-base-{base}"
+
+
+def find(name: str) -> Task:
+    """Return the task of that name; one like `mine.py:Collatz` is read from that file, and known by its name from then.
+
+    >>> len(find("addition").domain), len(find("addition-base-16").domain)
+    (2300, 8960)
+    """
+    if own.NAME.fullmatch(name):
+        task = own.load(name)
+        if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
+            raise AlgaError(f"the task in {name} is called {task.name!r}, as one that is here already")
+        key = (task.name, task.source)
+        _OWN[key] = _OWN.pop(key, task)  # the file as it was found last comes last
+        return _OWN[key]
+    return known(name)
+
+
+def known(name: str) -> Task:
+    """Return the task of a name that comes from a file: no code is run for it, whatever the name says.
+
+    A person's own task is known here once they have named it themselves, by `find`.
+    """
+    if not isinstance(name, str):
+        raise AlgaError(f"unknown task {name!r}: a task's name is text")
+    for (own_name, _), task in reversed(_OWN.items()):
+        if own_name == name:
+            return task
+    return _find(name)
+
+
+@cache
+def _find(name: str) -> Task:
+    if name in _TASKS or name in _VARIANTS:
+        return (_TASKS | _VARIANTS)[name]()
+    family, _, base = name.rpartition("-base-")
+    if family in _IN_BASES and re.fullmatch("[1-9][0-9]?", base) and base != "10":
+        return _IN_BASES[family](int(base))
+    others = f"{', '.join(_IN_BASES)} in other bases, as in addition-base-16; for the lab {', '.join(_VARIANTS)}"
+    raise AlgaError(f"unknown task {name!r}; there are {', '.join(_TASKS)}; {others}; your own as --task FILE.py:CLASS")

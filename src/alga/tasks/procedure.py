@@ -1,0 +1,260 @@
+"""The Procedure: how a problem of any length is walked, one step a column, carrying only the previous output.
+
+A procedure says four things: a name, a layout, one exact step, and an oracle that shares no code with the step. The
+rest has defaults. Its domain is found by exploring; nothing outside this folder knows which procedure it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from random import Random
+from typing import Any, Final
+
+from alga.base.errors import AlgaError
+from alga.tasks.domain import Domain, Instance, Respond
+from alga.tasks.layouts import Layout, short
+from alga.tasks.numbers import without_zeros
+
+DOMAIN_LIMIT: Final = 5_000_000
+SEPARATOR: Final = "C"
+TRIES: Final = 1000
+
+Family = Callable[[Random, int], tuple[str, ...]]  # a generator and a number of columns -> operands
+Situation = tuple[str | None, str]  # a context (none at the first column) and a column
+
+
+class Task(ABC):
+    """What a network can be trained for: a domain, and the procedures that such a network then runs."""
+
+    name: str
+    summary: str = ""  # one line for people
+    source: str = ""  # the hash of the file that it comes from, for a person's own
+    engine: str = "sequential"  # the engine that runs the network itself
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """All that is learned."""
+
+    @property
+    @abstractmethod
+    def procedure(self) -> Procedure:
+        """The procedure whose problems a network of this domain solves."""
+
+    @property
+    def procedures(self) -> tuple[Procedure, ...]:
+        """All that such a network can do by itself: mostly that one procedure."""
+        return (self.procedure,)
+
+    @abstractmethod
+    def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
+        """Return a small problem with its answer, as people write it; `answer` maps prompts to outputs."""
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}>"
+
+
+class Procedure(Task):
+    """A walk over columns, one step each."""
+
+    layout: Layout
+    symbols: str = ""  # characters of columns and outputs, in the order of their tokens; by default as they are found
+    sign: str = ""  # between two operands, as people write them
+    mark: str = ""  # stands before every column of a prompt, where one network runs several procedures
+    numeric: bool = True  # whether leading zeros of an answer are dropped
+
+    _FINAL = ("domain", "columns", "read", "tidied", "steps", "explore")
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Keep short cuts honest: engines rely on these being what they are here."""
+        super().__init_subclass__(**more)
+        if own := [name for name in Procedure._FINAL if name in vars(cls)]:
+            raise TypeError(f"{cls.__name__} must not change {own[0]}")
+
+    # --- what a procedure must say ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def step(self, before: str | None, column: str) -> str:
+        """Return the exact output of one step: digit and state together, so it is context enough for the next."""
+
+    @abstractmethod
+    def oracle(self, *operands: str) -> str:
+        """Return the answer by independent arithmetic that shares no code with `step`."""
+
+    # --- what a procedure may change ----------------------------------------------------------------------------------
+
+    def written(self, output: str) -> str:
+        """Return what a step that is not the last adds to the answer; it must accept any text of symbols."""
+        return output[-1]
+
+    def ending(self, output: str) -> str:
+        """Return what the last step adds to the answer; it must accept any text of symbols."""
+        return output
+
+    def ends(self, output: str) -> bool:
+        """Tell whether a problem may end with this output; subtraction may not end with a borrow."""
+        return True
+
+    def carried(self, output: str) -> str:
+        """Return the part of an output on which the next step depends: another context that means the same.
+
+        All of it by default. A procedure with many outputs and few states is explored by its states.
+        """
+        return output
+
+    def view(self, before: str) -> str:
+        """Return what the prompt shows of the previous output; it must accept any text that a network may write."""
+        return before
+
+    def prompt(self, before: str | None, column: str) -> str:
+        """Return a situation as the network reads it: `77` at the first column, `15C77` later."""
+        column = self.mark + column
+        return column if before is None else f"{self.view(before)}{SEPARATOR}{column}"
+
+    def expression(self, *operands: str) -> str:
+        """Return a problem as people write it."""
+        return self.sign.join(operands) if self.sign else f"{self.name} of {', '.join(operands)}"
+
+    def reading(self, steps: int) -> str:
+        """Return, in words for a trace, how the answer is read off the outputs."""
+        return f"Read the answer off the {steps} outputs"
+
+    def families(self) -> Mapping[str, Family]:
+        """Return named ways to draw a problem of so many columns; a procedure adds those that are hard."""
+        return {"uniform": self._uniform}
+
+    # --- what follows -------------------------------------------------------------------------------------------------
+
+    def columns(self, *operands: str) -> list[str]:
+        """Return the columns of a problem, in the order in which they are walked; every engine begins here."""
+        try:
+            return self.layout.columns(operands, self.name)
+        except AlgaError:
+            raise
+        except Exception as problem:
+            if not self.source:
+                raise  # our own mistake, not a person's
+            shown, reason = ", ".join(map(short, operands)), f"{type(problem).__name__}: {problem}"
+            raise AlgaError(f"{self.name}: its columns of {shown} failed ({reason})") from None
+
+    def read(self, outputs: Sequence[str]) -> str:
+        """Return the answer that a problem's outputs spell: what each step wrote, and the ending of the last."""
+        from_right = self.layout.from_right
+        before = outputs[-2::-1] if from_right else outputs[:-1]
+        written = {output: self.written(output) for output in set(before)}
+        text, ending = "".join([written[output] for output in before]), self.ending(outputs[-1])
+        return self.tidied(ending + text if from_right else text + ending)
+
+    def tidied(self, text: str) -> str:
+        """Return an answer without leading zeros, if it is a number."""
+        return without_zeros(text) if self.numeric else text
+
+    def steps(self, *operands: str) -> Iterator[Instance]:
+        """Yield the exact steps of one problem, in order."""
+        context = None
+        for column in self.columns(*operands):
+            output = self.step(context, column)
+            yield Instance(context, column, self.prompt(context, column), output)
+            context = output
+
+    @property
+    def procedure(self) -> Procedure:
+        """A network that has learned a procedure runs it."""
+        return self
+
+    def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
+        """Return a problem of four columns with the answer that the given outputs spell."""
+        operands, outputs = self.families()["uniform"](rng, 4), list[str]()
+        for column in self.columns(*operands):
+            outputs.append(answer(self.prompt(outputs[-1] if outputs else None, column)) or "")
+        return f"{self.expression(*operands)} = {self.read(outputs)}"
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Every prompt that any problem of any length can reach; an ambiguous procedure is refused."""
+        instances: dict[str, Instance] = {}
+        for (context, column), output in self.explore(lambda batch: [self.step(*each) for each in batch]).items():
+            assert output is not None
+            instance = Instance(context, column, self.prompt(context, column), output)
+            known = instances.setdefault(instance.prompt, instance)
+            if known.output != output:
+                raise AlgaError(
+                    f"task {self.name}: the prompt {instance.prompt!r} is ambiguous: "
+                    f"{_situation(known)} gives {known.output!r}, {_situation(instance)} gives {output!r}"
+                )
+        return Domain(
+            name=self.name,
+            symbols=self.symbols or _characters(self.layout, instances),
+            instances=instances,
+            summary=self.summary,
+            source=self.source,
+            reach=self._reach,
+            second_steps=self._second_steps,
+        )
+
+    def explore(
+        self, respond: Callable[[Sequence[Situation]], Sequence[str | None]], limit: int = DOMAIN_LIMIT
+    ) -> dict[Situation, str | None]:
+        """Follow every admissible column from no context on, until no new context appears.
+
+        `respond` answers a batch of situations: `step` itself gives the domain, a network's outputs give its table. An
+        answer of None ends that path. More than `limit` prompts are refused before they are listed.
+        """
+        answers: dict[Situation, str | None] = {}
+        frontier: list[tuple[str, str | None]] = [(setting, None) for setting in self.layout.settings()]
+        seen = set(frontier)
+        while frontier:
+            choices = [
+                (setting, context, self.layout.first(setting) if context is None else self.layout.following(setting))
+                for setting, context in frontier
+            ]
+            size = len(answers) + sum(len(columns) for _, _, columns in choices)
+            if size > limit:
+                raise AlgaError(f"task {self.name} has at least {size:,} prompts; up to {limit:,} can be enumerated")
+            fresh = list(dict.fromkeys((context, column) for _, context, columns in choices for column in columns))
+            fresh = [situation for situation in fresh if situation not in answers]
+            answers.update(zip(fresh, respond(fresh), strict=True))
+            reached = {
+                (setting, answers[context, column]): None for setting, context, columns in choices for column in columns
+            }
+            states = dict.fromkeys((setting, self.carried(output)) for setting, output in reached if output is not None)
+            frontier = [place for place in states if place not in seen]
+            seen.update(frontier)
+        return answers
+
+    def _reach(self, respond: Respond) -> object:
+        return self.explore(lambda batch: respond([self.prompt(*situation) for situation in batch]))
+
+    def _second_steps(self) -> list[str]:
+        return [
+            self.prompt(self.step(None, first), column)
+            for setting in self.layout.settings()
+            for first in self.layout.first(setting)
+            for column in self.layout.following(setting)
+        ]
+
+    def _uniform(self, rng: Random, digits: int) -> tuple[str, ...]:
+        """Draw columns at random until they make a problem."""
+        for _ in range(TRIES):
+            setting = rng.choice(self.layout.settings())
+            columns, following = [rng.choice(self.layout.first(setting))], self.layout.following(setting)
+            columns += [rng.choice(following) for _ in range(digits - 1)]
+            operands = self.layout.operands(columns)
+            with contextlib.suppress(AlgaError):  # outside the range, as 3-5 is for subtraction
+                if operands is not None and self.columns(*operands):
+                    return operands
+        raise AlgaError(f"task {self.name}: no problem of {digits} columns found in {TRIES} tries")
+
+
+def _characters(layout: Layout, instances: Mapping[str, Instance]) -> str:
+    """Return the layout's characters, then those that only outputs have."""
+    found = {char for instance in instances.values() for char in instance.output}
+    return layout.symbols + "".join(sorted(found - set(layout.symbols)))
+
+
+def _situation(instance: Instance) -> str:
+    before = "no context" if instance.context is None else f"context {instance.context!r}"
+    return f"column {instance.column!r} after {before}"

@@ -1,0 +1,123 @@
+"""The checkpoint: everything the next training step depends on, and its hash, in one atomically replaced file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alga.base.errors import AlgaError
+from alga.base.folders import Folder
+from alga.network import weight_header
+from alga.network.model import Transformer
+from alga.runs.config import Config
+from alga.runs.recipe import Recipe
+
+SLOTS: Final = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps of each parameter
+MAX_HEADER_BYTES: Final = 2**22  # names and shapes, settings, counters
+MAX_LOSS_BYTES: Final = 32  # of one loss as text
+MAX_OTHER_BYTES: Final = 2**20  # random states and the optimiser's step counts
+
+
+def settings_of(config: Config, recipe: Recipe) -> str:
+    """Return everything that determines each step of a training, as text: all settings but the number of steps."""
+    fixed = {key: value for key, value in asdict(recipe).items() if key != "steps"}
+    return json.dumps([config.identity, config.training | {"recipe": fixed}], sort_keys=True)
+
+
+@dataclass
+class Checkpoint:
+    """The state of a training; `load` restores model and optimiser in place and sets `random` and `counters`."""
+
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    random: dict[str, Tensor]
+    counters: dict[str, Any]
+    settings: str  # must be the same when the training resumes
+    max_losses: int  # in the counters
+
+    def save(self, folder: Folder, name: str) -> None:
+        """Write the checkpoint atomically."""
+        tensors = {f"model.{name}": tensor.cpu() for name, tensor in self.model.state_dict().items()}
+        for index, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
+        tensors |= {f"random.{name}": state for name, state in self.random.items()}
+        state = json.dumps([self.counters, self.settings])
+        folder.write(name, safetensors.torch.save(tensors, {"state": state, "sha256": _hash(state, tensors)}))
+
+    def load(self, folder: Folder, name: str) -> None:
+        """Restore a checkpoint of a training with the same settings; refuse a damaged or oversized file."""
+        path = folder.path / name
+        header = MAX_HEADER_BYTES + MAX_LOSS_BYTES * self.max_losses
+        weights = sum(tensor.numel() * tensor.element_size() for tensor in self.model.state_dict().values())
+        data = folder.read(name, 3 * weights + header + MAX_OTHER_BYTES)  # AdamW keeps two moments
+        try:
+            metadata = weight_header.read(data, path, header).metadata
+            tensors = safetensors.torch.load(data)
+            if metadata["sha256"] != _hash(metadata["state"], tensors):
+                raise AlgaError(f"{path} is damaged: its content does not match its hash")
+            counters, settings = json.loads(metadata["state"])
+            if settings != self.settings:
+                raise AlgaError(f"{path} belongs to other settings than config.json has now")
+            self._restore(counters, tensors)
+        except AlgaError:
+            raise
+        except (
+            SafetensorError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, RecursionError
+        ) as problem:  # fmt: skip
+            raise AlgaError(f"{path} is damaged: {problem}") from None
+
+    def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in parts["optimizer"].items():
+            number, _, slot = name.partition(".")
+            slots.setdefault(int(number), {})[slot] = tensor
+        self._check_slots(slots)
+        self.model.load_state_dict(parts["model"])
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        self.random = {name: parts["random"][name] for name in self.random}
+        for random_state in self.random.values():
+            torch.Generator().set_state(random_state)  # raises if it is invalid
+        self._check_counters(counters)
+        self.counters = {name: counters[name] for name in self.counters}
+
+    def _check_slots(self, slots: dict[int, dict[str, Tensor]]) -> None:
+        """Refuse what the optimiser could not take its next step with; a parameter may have no slots yet."""
+        parameters = dict(enumerate(self.model.parameters()))
+        for place, held in slots.items():
+            if place not in parameters:
+                raise ValueError(
+                    f"the optimiser's state is of a parameter {place}, expected 0 to {len(parameters) - 1}"
+                )
+            shapes = {slot: torch.Size([]) if slot == "step" else parameters[place].shape for slot in SLOTS}
+            if {slot: tensor.shape for slot, tensor in held.items()} != shapes:
+                raise ValueError(f"the optimiser's state of parameter {place} has other names or another shape")
+            if any(tensor.dtype != torch.float32 for tensor in held.values()):
+                raise ValueError(f"the optimiser's state of parameter {place} is not float32")
+
+    def _check_counters(self, counters: dict[str, Any]) -> None:
+        """Refuse counters of other types than ours, or that no training comes to."""
+        for name, now in self.counters.items():
+            value = counters[name]
+            if type(value) is not type(now) or (type(value) is int and value < 0):
+                raise TypeError(f"{name} is {value!r}")
+            if type(value) is list and not all(type(each) is float for each in value):
+                raise TypeError(f"{name} are not all numbers")
+
+
+def _hash(state: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(state.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.detach().contiguous().numpy().tobytes())
+    return digest.hexdigest()

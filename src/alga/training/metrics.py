@@ -1,0 +1,142 @@
+"""Metrics of a training: checks of the whole domain, stored as lines of metrics.jsonl and drawn as curves."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from alga.base import figures
+from alga.base.edit_distance import edit_distance
+from alga.base.errors import AlgaError
+from alga.base.folders import Folder
+from alga.network.decoder import Decoder
+from alga.network.model import Transformer
+from alga.network.tokens import PAD_ID, STOP
+from alga.tasks import Domain
+from alga.training.curves import curves
+from alga.training.sampling import Batch, Sampler
+
+METRICS: Final = "metrics.jsonl"
+CURVES: Final = tuple(f"curves{suffix}" for suffix in figures.SUFFIXES)
+MAX_METRICS_BYTES: Final = 2**28
+MAX_LINE_BYTES: Final = 4096  # ours have about 250
+MAX_VALUE: Final = 1e40
+LOSS_BATCH: Final = 8192  # instances per evaluation batch
+
+
+@dataclass(frozen=True)
+class DomainCheck:
+    """The metrics of one check, over every prompt of the domain."""
+
+    evaluation_loss: float  # dropout off
+    accuracy: float  # per cent
+    edit_distance: float  # mean, between the written and the expected text
+    wrong: int
+    least_margin: float
+
+
+@dataclass(frozen=True)
+class Progress(DomainCheck):
+    """A check at a step of the training: a line of metrics.jsonl."""
+
+    step: int
+    loss: float  # mean since the last check
+    learning_rate: float
+    seconds: float  # of training and checking so far
+
+
+def loss_of(model: Transformer, batch: Batch) -> Tensor:
+    """Return the cross-entropy on the output positions, padding ignored."""
+    logits_BOV = model(batch.ids_BL)
+    return F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
+
+
+@torch.no_grad()
+def measure(domain: Domain, decoder: Decoder, sampler: Sampler) -> DomainCheck:
+    """Check the whole domain; the model's train or eval mode is kept."""
+    decoder.refresh()  # a fused optimiser changes weights unnoticed
+    decoded = decoder(list(domain))
+    expected = [f"{instance.output}{STOP}" for instance in domain.values()]
+    pairs = zip(decoded, expected, strict=True)
+    distances = [edit_distance(step.text, text) for step, text in pairs if step.text != text]
+    return DomainCheck(
+        evaluation_loss=_evaluation_loss(decoder.model, sampler.everything()),
+        accuracy=100 * (1 - len(distances) / len(expected)),
+        edit_distance=sum(distances) / len(expected),
+        wrong=len(distances),
+        least_margin=min(step.margin for step in decoded),
+    )
+
+
+def _evaluation_loss(model: Transformer, batch: Batch) -> float:
+    """Return the loss with dropout off, in batches that bound memory."""
+    training, total, count = model.training, 0.0, 0
+    model.eval()
+    for start in range(0, len(batch.ids_BL), LOSS_BATCH):
+        part = Batch(batch.ids_BL[start : start + LOSS_BATCH], batch.targets_BO[start : start + LOSS_BATCH])
+        tokens = int((part.targets_BO != PAD_ID).sum())
+        total += loss_of(model, part).item() * tokens
+        count += tokens
+    model.train(training)
+    return total / count
+
+
+def append(folder: Folder, progress: Progress) -> None:
+    """Append a line and sync it, so that it is on disk before a checkpoint counts it."""
+    row = {name: value if math.isfinite(value) else None for name, value in asdict(progress).items()}
+    folder.append(METRICS, json.dumps({"step": progress.step} | row, allow_nan=False))
+
+
+def first_lines(folder: Folder, count: int) -> bytes:
+    """Return the first `count` lines, which a checkpoint counted; later ones will be written again."""
+    path = folder.path / METRICS
+    lines = _lines(folder)
+    if len(lines) < count:
+        raise AlgaError(f"{path} has lost lines: expected {count}, got {len(lines)}")
+    _ = _rows(path, lines[:count])  # refuse damage now, not at the end of the training
+    return b"".join(lines[:count])
+
+
+def draw(folder: Folder, title: str) -> None:
+    """Draw the curves of a run into its folder, if it has any metrics."""
+    if measured := rows(folder):
+        figure = curves(measured, title)
+        for name, suffix in zip(CURVES, figures.SUFFIXES, strict=True):
+            folder.write(name, figures.render(figure, suffix))
+
+
+def rows(folder: Folder) -> list[dict[str, float | None]]:
+    """Return the checks of a training; empty if there is no metrics.jsonl."""
+    return _rows(folder.path / METRICS, _lines(folder))
+
+
+def _lines(folder: Folder) -> list[bytes]:
+    return folder.read(METRICS, MAX_METRICS_BYTES).splitlines(keepends=True) if folder.has(METRICS) else []
+
+
+def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
+    """Parse a check from each line; refuse anything else."""
+    names = {each.name for each in fields(Progress)}
+    try:
+        if any(len(line) > MAX_LINE_BYTES for line in lines):
+            raise ValueError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
+        rows = [json.loads(line) for line in lines]
+        if any(row.keys() != names or not all(_is_valid(value) for value in row.values()) for row in rows):
+            raise ValueError("expected the numbers of a check")
+    except (ValueError, AttributeError, OverflowError, RecursionError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return rows
+
+
+def _is_valid(value: object) -> bool:
+    """Return whether a value is null or a number of float32's range; larger ones cannot be drawn."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value is None
+    return abs(value) < MAX_VALUE

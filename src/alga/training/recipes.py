@@ -1,0 +1,137 @@
+"""The named recipes: functions that return a complete training configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from alga import runs
+from alga.base.errors import AlgaError
+from alga.base.folders import Folder
+from alga.runs import config as configs
+from alga.runs.recipe import Recipe
+
+
+def paper() -> Recipe:
+    """The paper's settings, unchanged; 40,000 iterations are the 20 epochs of the author's code."""
+    return Recipe(
+        name="paper",
+        task="addition-padded",
+        batch_size=512,
+        learning_rate=5e-4,
+        weight_decay=0.01,
+        dropout=0.2,
+        second_type_share=0.5,
+        contexts="paper",
+        steps=40_000,
+        check_every=100,
+        margin=0.0,
+    )
+
+
+def fast() -> Recipe:
+    """The paper's network, certified in a few hundred steps.
+
+    No dropout, small initial embeddings, a high learning rate that decays early, smaller Adam betas, and sampling from
+    the whole domain. docs/decisions.md lists what was tried.
+    """
+    return Recipe(
+        name="fast",
+        task="addition",
+        batch_size=128,
+        learning_rate=4e-3,
+        warmup_steps=50,
+        decay_steps=200,
+        final_rate=1e-3,
+        weight_decay=0.01,
+        beta1=0.8,
+        beta2=0.99,
+        embedding_scale=0.1,
+        second_type_share=0.85,
+        contexts="domain",
+        steps=4_000,
+        check_every=25,
+        margin=5.0,
+    )
+
+
+def small() -> Recipe:
+    """One narrow layer, for tasks with few prompts: a higher learning rate and no weight decay."""
+    return dataclasses.replace(
+        fast(),
+        name="small",
+        learning_rate=1e-2,
+        decay_steps=1_000,
+        final_rate=3e-3,
+        weight_decay=0.0,
+        embedding_scale=0.3,
+        check_every=50,
+        margin=7.0,
+        width=16,
+        layers=1,
+        hidden=32,
+    )
+
+
+def smallest() -> Recipe:
+    """59 parameters: width 2, nearly everything tied or left out. Few seeds succeed; docs/lab.md counts them."""
+    return dataclasses.replace(
+        small(),
+        name="smallest",
+        task="addition-padded",
+        learning_rate=4e-2,
+        warmup_steps=500,
+        decay_steps=59_500,
+        final_rate=4e-4,
+        beta1=0.9,
+        embedding_scale=0.5,
+        start="normal",
+        second_type_share=0.65,
+        steps=60_000,
+        check_every=500,
+        patience=20_000,
+        margin=2.0,
+        width=2,
+        heads=1,
+        hidden=3,
+        clip=1.0,
+        options={
+            "tied": True,
+            "norms": "none",
+            "biases": "hidden",
+            "query_width": 1,
+            "out": False,
+            "positions": "..011123",
+        },
+    )
+
+
+def release(task: str = "addition") -> Recipe:
+    """The recipe of a shipped network, from its config; for a task that does not ship, the adder's.
+
+    docs/decisions.md says how sizes were chosen.
+    """
+    config = configs.load(Folder(runs.SHIPPED / (task if task in runs.shipped() else "addition")))
+    return dataclasses.replace(Recipe(**config.training["recipe"]), task=task)
+
+
+_RECIPES: dict[str, Callable[[], Recipe]] = {"paper": paper, "fast": fast, "small": small, "smallest": smallest}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all recipes."""
+    return (*_RECIPES, "release")
+
+
+def find(name: str, task: str | None = None) -> Recipe:
+    """Return a recipe by name, for its own task or the given one.
+
+    >>> find("paper").dropout, find("release", "parity").width
+    (0.2, 16)
+    """
+    if name not in names():
+        raise AlgaError(f"unknown recipe {name!r}; there are {', '.join(names())}")
+    if name == "release":
+        return release() if task is None else release(task)
+    recipe = _RECIPES[name]()
+    return recipe if task is None else dataclasses.replace(recipe, task=task)

@@ -1,0 +1,78 @@
+"""Training batches from a domain's instances: a given share of the second type (with a context), the rest of the first.
+
+The paper draws a second-type context as the output of a first-type step. For addition that is the sum of two digits,
+so 19, which arises only as 9 + 9 + 1, is never shown. Drawing from the whole reachable domain closes that gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alga.base.errors import AlgaError
+from alga.network.tokens import START, Tokens
+from alga.tasks import Domain
+
+
+@dataclass(frozen=True)
+class Batch:
+    r"""Token ids: the network's input (prompt, `\n`, output without its last token) and its targets."""
+
+    ids_BL: Tensor
+    targets_BO: Tensor
+
+
+class Sampler:
+    """Draws batches of a domain's instances with an explicit generator."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        tokens: Tokens,
+        *,
+        contexts: str,
+        second_type_share: float,
+        device: torch.device,
+        shown: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self._share, self._device = second_type_share, device
+        instances = list(domain.values())
+        targets_NO = torch.tensor(tokens.outputs(instance.output for instance in instances))
+        start_N1 = torch.full((len(instances), 1), tokens.ids[START])
+        prompts_NI = torch.tensor(tokens.prompts(instance.prompt for instance in instances))
+        self._ids_NL = torch.cat([prompts_NI, start_N1, targets_NO[:, :-1]], dim=1).to(device)
+        self._targets_NO = targets_NO.to(device)
+        first = [i for i, instance in enumerate(instances) if instance.context is None]
+        second = [i for i, instance in enumerate(instances) if instance.context is not None]
+        pools = (first, _paper_second_type(domain) if contexts == "paper" else second)
+        order = torch.randperm(len(instances), generator=torch.Generator().manual_seed(seed)).tolist()
+        kept = set(order[: round(shown * len(order))])
+        self._first, self._second = (torch.tensor([i for i in pool if i in kept], dtype=torch.long) for pool in pools)
+        self.shown = frozenset(instances[i].prompt for pool in (self._first, self._second) for i in pool.tolist())
+        if not self.shown:
+            raise AlgaError(f"a share of {shown:g} of the {len(instances):,} prompts of {domain.name} leaves none")
+
+    def everything(self) -> Batch:
+        """Return the whole domain as one batch."""
+        return Batch(self._ids_NL, self._targets_NO)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw `size` instances, a rounded share of them of the second type if both types exist."""
+        seconds = round(size * self._share) if len(self._second) else 0
+        seconds = seconds if len(self._first) else size
+        rows = torch.cat([_pick(self._second, seconds, generator), _pick(self._first, size - seconds, generator)])
+        rows = rows.to(self._device)
+        return Batch(self._ids_NL[rows], self._targets_NO[rows])
+
+
+def _pick(pool: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    return pool[torch.randint(len(pool), (count,), generator=generator)] if count else pool[:0]
+
+
+def _paper_second_type(domain: Domain) -> list[int]:
+    """Return the domain index of every pair of a first-type step and a next column."""
+    index = {prompt: i for i, prompt in enumerate(domain)}
+    return [index[prompt] for prompt in domain.prompts_of_second_steps()]

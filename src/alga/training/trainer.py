@@ -1,0 +1,300 @@
+"""The training loop: from a recipe and a seed to a certified run. It yields its measurements and prints nothing.
+
+Everything a step depends on (weights, optimiser, both random states, step number) is in one checkpoint file that is
+replaced atomically, so a kill at any moment leaves the previous good state. On a CPU, a resumed run ends in the same
+bits as an uninterrupted one with the same seed and threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from alga import runs, tasks
+from alga.base.errors import AlgaError
+from alga.base.folders import Folder
+from alga.network.decoder import Decoder
+from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
+from alga.runs import config as configs
+from alga.runs.config import Config
+from alga.runs.recipe import Recipe
+from alga.training import metrics
+from alga.training.checkpoint import Checkpoint, settings_of
+from alga.training.initial_weights import initial_network
+from alga.training.metrics import Progress, loss_of
+from alga.training.run_writer import RunWriter
+from alga.training.sampling import Sampler
+from alga.trust.certificate import Certificate
+from alga.trust.table import Table
+
+DEVICES: Final = ("auto", "cpu", "cuda", "mps")
+CHECKPOINT_SECONDS: Final = 5.0
+MARGIN_NOISE: Final = 1e-3  # between batch sizes
+THREADS: Final = 2  # more do not help so small a network, and the number changes the rounding
+
+
+class Training:
+    """One training: `start` or `resume` it, then iterate over `run()`. Without a folder, nothing is written."""
+
+    def __init__(self, folder: Path | None, config: Config) -> None:
+        self.folder, self.config = folder, config
+        self.recipe = Recipe(**config.training["recipe"])
+        self.threads, seed = config.training["threads"], config.training["seed"]
+        self.device = torch.device(_device(config.training["device"]))
+        self.certificate: Certificate | None = None
+        self._table: Table | None = None
+        self.step, self.seconds = 0, 0.0
+        self._losses: list[float] = []  # since the last check
+        self._fewest_wrong = len(config.task.domain)  # least over all checks
+        self._end_reason = ""  # margin, steps or patience
+        self._only_save = False  # the training had ended, but was killed before everything was written
+        self._writer = RunWriter(folder)
+        self._sampling = torch.Generator().manual_seed(seed)
+        self._dropout_state = torch.Generator().manual_seed(seed).get_state()
+        with self._torch_settings():
+            self.model = initial_network(config.model, self.recipe).to(self.device)
+        self._optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=self.recipe.learning_rate,
+            betas=(self.recipe.beta1, self.recipe.beta2),
+            weight_decay=self.recipe.weight_decay,
+            fused=True,
+        )
+        self._sampler = Sampler(
+            config.task.domain,
+            config.tokens,
+            contexts=self.recipe.contexts,
+            second_type_share=self.recipe.second_type_share,
+            shown=self.recipe.shown,
+            seed=seed,
+            device=self.device,
+        )
+        self._decoder = Decoder.of(self.model, config.tokens)
+
+    @classmethod
+    def start(
+        cls,
+        folder: str | os.PathLike[str] | None,
+        recipe: Recipe,
+        *,
+        seed: int = 0,
+        threads: int = THREADS,
+        device: str = "auto",
+    ) -> Training:
+        """Start a new run in a new or empty folder, or without one."""
+        settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
+        config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
+        training = cls(None if folder is None else Path(folder), config)
+        training._writer.create(config)
+        return training
+
+    @classmethod
+    def resume(cls, folder: str | os.PathLike[str], *, steps: int | None = None) -> Training:
+        """Continue the run in `folder` from its last checkpoint, optionally with another number of steps."""
+        path = runs.locate(folder)
+        writer = RunWriter(path)
+        writer.lock()
+        try:
+            return cls._resumed(writer, steps)
+        except BaseException:
+            writer.unlock()
+            raise
+
+    @classmethod
+    def _resumed(cls, writer: RunWriter, steps: int | None) -> Training:
+        folder = writer.folder
+        assert folder is not None
+        config = configs.load(folder)
+        if not config.training:
+            raise AlgaError(f"{folder.path} was not trained by alga: there is nothing to resume")
+        if folder.has(WEIGHTS) and not folder.has(CHECKPOINT):
+            raise AlgaError(f"{folder.path} has finished training or lost its checkpoint: there is nothing to resume")
+        if steps is not None:
+            recipe = {**config.training["recipe"], "steps": steps}
+            config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
+        try:
+            training = cls(folder.path, config)
+        except AlgaError:
+            raise
+        except (ValueError, TypeError, KeyError, RuntimeError) as problem:
+            raise AlgaError(f"{folder.path}/config.json does not describe a training ({problem})") from None
+        training._writer = writer
+        checks = training._load_checkpoint(folder)
+        saved = checksums.sealed(folder)
+        if training.step >= training.recipe.steps and saved:
+            raise AlgaError(f"{folder.path} has done its {training.recipe.steps:,} steps; ask for more with --steps")
+        ended = training._end_reason
+        training._only_save = ended == "margin" or (ended != "" and steps is None and not saved)
+        writer.reopen(config, checks)
+        return training
+
+    def run(self, should_stop: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
+        """Train until certified, out of steps, or `should_stop()` between steps; the run folder is then complete."""
+        self._writer.lock()
+        try:
+            if not self._only_save:
+                yield from self._train(should_stop)
+            self._end()
+        finally:
+            self._writer.unlock()
+
+    def _train(self, should_stop: Callable[[], bool]) -> Iterator[Progress]:
+        saved = time.monotonic()
+        self._end_reason = ""
+        while self.step < self.recipe.steps and self.certificate is None and not should_stop():
+            with self._torch_settings():
+                progress = self._until_next_check(should_stop)
+            if progress is not None:
+                self._writer.append_check(progress)
+                if progress.wrong == 0 and progress.least_margin >= self.recipe.margin:
+                    self._finish_if_certified("margin")
+                self._fewest_wrong = min(self._fewest_wrong, progress.wrong)
+                yield progress
+                if 0 < self.recipe.patience <= self.step and self._fewest_wrong > len(self.config.task.domain) / 2:
+                    self._end_reason = "patience"
+                    break
+            if time.monotonic() - saved > CHECKPOINT_SECONDS and self.certificate is None:
+                self._writer.save_checkpoint(self._checkpoint())
+                saved = time.monotonic()
+
+    def _end(self) -> None:
+        if self.certificate is None and self.step >= self.recipe.steps:
+            self._finish_if_certified("steps")  # possibly certified with less margin than the recipe asks for
+        elif self.certificate is None and self._end_reason == "margin":
+            self._finish_if_certified("margin")  # again: it was killed before everything was written
+        if self.certificate is None:
+            self._writer.save_checkpoint(self._checkpoint())
+            self._writer.save(self.as_run(), self._title)
+
+    def wrong_prompts(self) -> list[str]:
+        """Return the prompts that the network currently gets wrong."""
+        self._decoder.refresh()
+        domain = self.config.task.domain
+        pairs = zip(domain.items(), self._decoder(list(domain)), strict=True)
+        return [prompt for (prompt, instance), step in pairs if step.output != instance.output]
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The prompts that may be drawn; the others are held out."""
+        return self._sampler.shown
+
+    @property
+    def reached_margin(self) -> bool:
+        """Whether the network is certified with the recipe's margin."""
+        least = self.certificate.least_margin if self.certificate else None
+        return least is not None and least >= self.recipe.margin - MARGIN_NOISE
+
+    def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
+        began = time.monotonic()
+        self.model.train()
+        while not should_stop():
+            self.step += 1
+            self._losses.append(self._train_step())
+            if self.step % self.recipe.check_every == 0 or self.step == self.recipe.steps:
+                progress = self._check(began)
+                self.seconds, self._losses = progress.seconds, []
+                return progress
+        self.seconds += time.monotonic() - began
+        return None
+
+    def _train_step(self) -> float:
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.recipe.rate(self.step)
+        loss = loss_of(self.model, self._sampler.draw(self.recipe.batch_size, self._sampling))
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if self.recipe.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        self._optimizer.step()
+        return loss.item()
+
+    def _check(self, began: float) -> Progress:
+        measured = metrics.measure(self.config.task.domain, self._decoder, self._sampler)
+        return Progress(
+            **vars(measured),
+            step=self.step,
+            loss=sum(self._losses) / len(self._losses),
+            learning_rate=self.recipe.rate(self.step),
+            seconds=self.seconds + time.monotonic() - began,
+        )
+
+    def _finish_if_certified(self, ended: str) -> None:
+        run = self.as_run().judged()
+        self._end_reason = ended if run.certified or ended == "steps" else ""
+        if run.certified:
+            self._writer.save_checkpoint(self._checkpoint())  # a kill while saving must not lose the run
+            self._writer.save(run, self._title)
+            self.certificate, self._table = run.certificate, run.table
+            if self.reached_margin:
+                self._writer.drop_checkpoint()
+
+    @property
+    def _title(self) -> str:
+        return f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
+
+    def as_run(self) -> Run:
+        """Return the network as it is now, with its certificate if it has one."""
+        return Run(
+            name=str(self.folder),
+            config=self.config,
+            weights=Weights.of(self.config, self.model),
+            certificate=self.certificate,
+            table=self._table,
+        )
+
+    @contextlib.contextmanager
+    def _torch_settings(self) -> Iterator[None]:
+        """Set torch's random state and thread count for this training, and restore the caller's afterwards."""
+        state, threads = torch.get_rng_state(), torch.get_num_threads()
+        torch.set_rng_state(self._dropout_state)
+        torch.set_num_threads(self.threads)
+        try:
+            yield
+        finally:
+            self._dropout_state = torch.get_rng_state()
+            torch.set_rng_state(state)
+            torch.set_num_threads(threads)
+
+    def _checkpoint(self) -> Checkpoint:
+        random = {"sampling": self._sampling.get_state(), "dropout": self._dropout_state}
+        counters = {
+            "step": self.step,
+            "seconds": self.seconds,
+            "losses": self._losses,
+            "checks": self._writer.checks,
+            "fewest": self._fewest_wrong,
+            "ended": self._end_reason,
+        }
+        settings = settings_of(self.config, self.recipe)
+        return Checkpoint(self.model, self._optimizer, random, counters, settings, self.recipe.check_every)
+
+    def _load_checkpoint(self, folder: Folder) -> int:
+        """Restore the last checkpoint if there is one; return its number of checks."""
+        checkpoint = self._checkpoint()
+        if folder.has(CHECKPOINT):
+            checkpoint.load(folder, CHECKPOINT)
+        self._sampling.set_state(checkpoint.random["sampling"])
+        self._dropout_state = checkpoint.random["dropout"]
+        counters = checkpoint.counters
+        self.step, self.seconds, self._losses = counters["step"], counters["seconds"], counters["losses"]
+        self._fewest_wrong, self._end_reason = counters["fewest"], counters["ended"]
+        return int(counters["checks"])
+
+
+def _device(name: str) -> str:
+    if name not in DEVICES:
+        raise AlgaError(f"unknown device {name!r}; there are {', '.join(DEVICES)}")
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return next(device for device in ("cuda", "mps", "cpu") if there[device])
+    if not there[name]:
+        raise AlgaError(f"the device {name} is not available here; cpu always is")
+    return name

@@ -1,0 +1,44 @@
+"""What *proven* assumes about floating-point code, and which implementations that covers.
+
+docs/proof.md derives all bounds from these assumptions; a certificate names their version.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+VERSION: Final = "ieee-1"  # of the assumptions below
+EXP_UNITS: Final = 8  # times (positions + 1)
+ERF_UNITS: Final = 16
+
+ASSUMPTIONS: Final = (
+    "the weights are read exactly, as the float32 numbers that the file with this hash holds",
+    "sums, products, quotients and square roots are rounded as IEEE 754 has it: to nearest, fused with an addition or "
+    "not; what underflows may be kept or flushed to zero",
+    "sums may be taken in any order, on any number of threads, lanes or blocks (no Strassen-like products, no TF32, "
+    "bfloat16 or other shorter formats)",
+    f"exp in a softmax over L positions has a relative error of at most {EXP_UNITS} (L + 1) units, with all rescalings "
+    "of an online softmax; the (running) maximum is subtracted first",
+    f"1 + erf has an absolute error of at most {ERF_UNITS} units (1 unit: 2^-24 in float32, 2^-53 in float64); GELU is "
+    "the exact one, not its tanh fit",
+    "LayerNorm takes its moments in two passes, as sums of squares, or by Welford's updates and merging of parts (the "
+    "smaller into the larger), in any order; 1/sqrt has a relative error of at most 4 units",
+)
+
+COVERED: Final = (
+    "torch's eager operations on CPU at the widths of the shipped networks (docs/proof.md says at which others), and "
+    "alga's own compiled code (checked by sampling: tests stay inside the bounds)",
+    "batches of any size, cached keys and values, padding, any number of threads",
+    "scores scaled before or after the product; a plain or online softmax, so fused attention on CPU in full precision",
+    "ONNX Runtime's CPU kernels, as far as they keep the assumptions (checked by sampling)",
+)
+
+
+def at_least(margin: float, places: int = 4) -> str:
+    """Format a margin rounded down, so that the printed bound is proven too.
+
+    >>> at_least(11.85789)
+    '11.8578'
+    """
+    return f"{math.floor(margin * 10**places) / 10**places:.{places}f}"

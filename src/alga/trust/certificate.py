@@ -1,0 +1,212 @@
+"""Table against task -> Certificate: the record that the network is right on its whole domain.
+
+Every step of every problem of any length is one prompt of the domain, and greedy decoding is a function of the prompt.
+So if every prompt is answered as the task answers it, then by induction over the columns every problem is, whatever
+its length. Strengths: *proven* (a rigorous bound under stated assumptions), *checked* (every prompt, on this machine),
+*sampled* (some prompts).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch, unwatched
+from alga.tasks import Domain
+from alga.trust.table import UNCERTAIN, Table, extract
+
+if TYPE_CHECKING:
+    from alga.network.decoder import Decode, Decoded
+
+MAX_CERTIFICATE_BYTES: Final = 2**20
+PROMPTS_PER_BLOCK: Final = 256  # between two progress callbacks
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A prompt that the network gets wrong: the expected output and the text it wrote."""
+
+    prompt: str
+    expected: str
+    produced: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The least margin proven in one number format, and its prompt; None if rounding may exceed the margin."""
+
+    arithmetic: str
+    margin: float | None
+    prompt: str
+
+    @property
+    def proven(self) -> bool:
+        """Whether every prompt is proven right in this format."""
+        return self.margin is not None and 0 < self.margin < math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """Rigorous margin bounds over all prompts, and the assumptions they need (docs/proof.md)."""
+
+    assumptions: str
+    bounds: tuple[Bound, ...]
+
+    def covers(self, arithmetic: str) -> bool:
+        """Return whether every prompt is proven right in a number format."""
+        return any(bound.proven for bound in self.bounds if bound.arithmetic == arithmetic)
+
+    @property
+    def arithmetics(self) -> str:
+        """The number formats in which it is proven, as text."""
+        return ", ".join(bound.arithmetic for bound in self.bounds if bound.proven) or "none"
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Proof:
+        """Read a proof from parsed JSON."""
+        proof = cls(assumptions=content["assumptions"], bounds=tuple(Bound(**bound) for bound in content["bounds"]))
+        if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):
+            raise TypeError("a proven margin must be a number or null")
+        return proof
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """The result of checking a network on its whole domain, tied to its weights by their hash."""
+
+    certified: bool
+    task: str
+    strength: str
+    prompts: int
+    failures: tuple[Failure, ...]
+    least_margin: float | None  # None if a logit overflowed
+    least_margin_prompt: str
+    parameters: int
+    sha256: str  # of the weight file
+    table_sha256: str
+    dtype: str
+    batch_sizes: tuple[int, ...]
+    machine: dict[str, str | int]  # where it was checked, with which versions
+    proof: Proof | None = None
+    altered: str = ""  # hooks or replaced modules that changed what the weights compute
+
+    def __post_init__(self) -> None:
+        kinds = {
+            "certified": bool, "task": str, "strength": str, "prompts": int, "least_margin_prompt": str,
+            "parameters": int, "sha256": str, "table_sha256": str, "dtype": str, "machine": dict, "altered": str,
+        }  # fmt: skip
+        for name, kind in kinds.items():
+            if type(getattr(self, name)) is not kind:
+                raise TypeError(f"{name} must be {kind.__name__}, got {getattr(self, name)!r}")
+        if self.least_margin is not None and not (
+            type(self.least_margin) is float and math.isfinite(self.least_margin)
+        ):
+            raise TypeError(f"least_margin must be a finite number or null, got {self.least_margin!r}")
+        if self.certified and self.failures:
+            raise ValueError(f"it claims to be certified with {len(self.failures):,} failures")
+        if self.certified and self.altered:
+            raise ValueError(f"it claims to be certified with an altered network ({self.altered})")
+        if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
+            raise ValueError(f"it claims to be proven without a proof in {self.dtype}")
+
+    @property
+    def statement(self) -> str:
+        """The certificate in one sentence."""
+        right = self.prompts - len(self.failures)
+        if not self.certified:
+            why = f"; it was altered: {self.altered}" if self.altered else ""
+            return f"not certified: {right:,} of {self.prompts:,} prompts right{why}"
+        how = self.strength
+        if self.proof is not None:
+            others = f"in {self.proof.arithmetics} arithmetic"
+            how = f"proven {others}" if self.strength == "proven" else f"{how}; proven {others} only"
+        return (
+            f"certified for {self.task} of any length ({how}: every one of the {self.prompts:,} prompts); "
+            f"least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
+        )
+
+    def with_proof(self, proof: Proof) -> Certificate:
+        """Return a copy with a proof; *proven* if the proof covers the format it was checked in."""
+        proven = self.certified and proof.covers(self.dtype)
+        return replace(self, proof=proof, strength="proven" if proven else self.strength)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as JSON-ready values, in a stable order."""
+        content = asdict(self)
+        return {key: value for key, value in content.items() if key not in ("proof", "altered") or value}
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(self.as_dict(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read a certificate; `runs` checks that it belongs to the weights."""
+        try:
+            content = json.loads(text)
+            json.dumps(content, allow_nan=False)  # refuses NaN and numbers that overflow
+            content["failures"] = tuple(Failure(**failure) for failure in content["failures"])
+            content["batch_sizes"] = tuple(content["batch_sizes"])
+            if content.get("proof") is not None:
+                content["proof"] = Proof.of(content["proof"])
+            return cls(**content)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+            raise AlgaError(f"expected a certificate as JSON, got something else ({problem})") from None
+
+
+def certify(
+    domain: Domain,
+    decode: Decode,
+    *,
+    again: Decode | None = None,
+    altered: str = "",
+    sha256: str,
+    parameters: int,
+    dtype: str,
+    batch_sizes: tuple[int, ...],
+    machine: dict[str, str | int],
+    watch: Watch = unwatched,
+) -> tuple[Certificate, Table]:
+    """Check every prompt of the domain by `decode` and, if given, by `again`; return the certificate and the table.
+
+    A network that was `altered` (by hooks or replaced modules) is never certified.
+    """
+    decoded: dict[str, Decoded] = {}
+    for start in range(0, len(domain), PROMPTS_PER_BLOCK):
+        prompts = list(domain)[start : start + PROMPTS_PER_BLOCK]
+        decoded.update(zip(prompts, decode(prompts), strict=True))
+        watch(len(decoded), len(domain))
+    twice = [decoded.values(), again(list(domain))] if again is not None else [decoded.values()]
+    failures: list[Failure] = []
+    least: float = math.inf
+    where = ""
+    for instance, *steps in zip(domain.values(), *twice, strict=True):
+        for step in steps:
+            # Margins up to UNCERTAIN may flip on another machine; NaN and infinite margins fail here too.
+            right = step.output == instance.output and UNCERTAIN < step.margin < math.inf
+            if not right and not (failures and failures[-1].prompt == instance.prompt):
+                failures.append(Failure(instance.prompt, instance.output, step.text))
+            margin = step.margin if math.isfinite(step.margin) else -math.inf
+            if margin < least:
+                least, where = margin, instance.prompt
+    table = extract(domain, decode, decoded)
+    certificate = Certificate(
+        certified=not failures and not altered,
+        task=domain.name,
+        strength="checked",
+        prompts=len(domain),
+        failures=tuple(failures),
+        least_margin=least if math.isfinite(least) else None,
+        least_margin_prompt=where,
+        parameters=parameters,
+        sha256=sha256,
+        table_sha256=table.sha256,
+        dtype=dtype,
+        batch_sizes=batch_sizes,
+        machine=machine,
+        altered=altered,
+    )
+    return certificate, table

@@ -1,0 +1,5 @@
+"""Rigorous bounds on every logit of every prompt under any rounding order; docs/proof.md has the lemmas."""
+
+from alga.trust.proof.margins import margins, prove
+
+__all__ = ["margins", "prove"]

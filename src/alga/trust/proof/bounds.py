@@ -1,0 +1,67 @@
+"""Rigorous upper bounds computed in float64, the building blocks of the lemmas.
+
+Bounds are sums, products, quotients and roots of non-negative numbers. Each operation has a relative error of 2^-53, so
+SLACK covers millions of them. Only cancellation between terms of different sign loses more; `applied` bounds that.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.trust.proof.formats import FLOAT64
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+SLACK: Final = 1 + 1e-9
+POWERS: Final = 3  # times a Gram matrix is squared
+MAX_GRAM_SIZE: Final = 9_000_000  # side * (side + longer side) up to which SLACK covers Gram powers
+LOST: Final = 4 * FLOAT64.unit  # relative to the magnitudes, for each term of a sum of either sign
+
+
+def gamma(terms: int, unit: Array) -> Array:
+    """Return the relative error of a sum of `terms` terms, in any order."""
+    share = terms * unit
+    if bool((share > 0.01).any()):
+        raise ValueError(f"sums of {terms} terms are too long for a bound")
+    return share / (1 - share) * SLACK
+
+
+def lengths(vectors: Array) -> Array:
+    """Return upper bounds of vector lengths along the last axis."""
+    found: Array = np.sqrt(np.einsum("...d,...d->...", vectors, vectors)) * SLACK
+    return found
+
+
+def applied(vectors: Array, matrix: Array) -> tuple[Array, Array]:
+    """Return vectors times a matrix, and a bound of the length of each product's rounding error."""
+    return vectors @ matrix, len(matrix) * LOST * lengths(vectors) * lengths(matrix.ravel())
+
+
+def norms(matrices: Array, powers: int = POWERS) -> Array:
+    """Return upper bounds of the spectral norms of matrices.
+
+    The largest eigenvalue of a Gram matrix G is at most the Frobenius norm of G^p, to the power of 1/p. Rounding moves
+    the result by a share of at most s (s + l) 2^-53, where s is the shorter side and l the longer (docs/proof.md): less
+    than SLACK allows up to MAX_GRAM_SIZE. Larger matrices are bounded by their Frobenius norm.
+
+    >>> float(norms(np.array([[3.0, 0.0], [0.0, 4.0]])).round(3))
+    4.0
+    """
+    side, longer = sorted(matrices.shape[-2:])
+    size: Array = np.sqrt(np.einsum("...ij,...ij->...", matrices, matrices)) + 1e-300
+    if side * (side + longer) > MAX_GRAM_SIZE:
+        whole: Array = size * (SLACK + side * longer * FLOAT64.unit)
+        return whole
+    scaled = matrices / size[..., None, None]
+    turned = scaled.swapaxes(-1, -2)
+    power = scaled @ turned if matrices.shape[-2] == side else turned @ scaled
+    log = np.zeros_like(size)  # of the factors taken out of the powers
+    for step in range(powers):
+        power = power @ power
+        factor = np.sqrt(np.einsum("...ij,...ij->...", power, power)) + 1e-300
+        power, log = power / factor[..., None, None], log + np.log(factor) / 2 ** (step + 1)
+    return size * np.exp(log / 2) * SLACK

@@ -1,0 +1,156 @@
+r"""The second proof: from the weight file's bytes to proven margins, without torch and without `alga.trust.proof`.
+
+Exact values come from ball arithmetic (python-flint), so nothing depends on this machine's exp or erf; `error_bounds`
+adds the rounding errors of each number format. A certificate that states more than is derived here is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from alga.base.errors import AlgaError, missing_extra
+from alga.base.progress import Watch, unwatched
+from alga.network.config import ModelConfig
+from alga.network.tokens import PAD, START, STOP, Tokens
+from alga.tasks import Domain
+from alga.trust.assumptions import VERSION
+from alga.trust.certificate import Certificate
+
+CHUNK: Final = 16  # prompts
+
+
+@dataclass
+class Verdict:
+    """What was derived from the weights, and the objections to the certificate."""
+
+    task: str
+    prompts: int
+    sha256: str
+    real: float = math.inf  # lower bound of the least margin without rounding
+    real_above: float = math.inf  # its upper bound
+    proven: dict[str, float] = field(default_factory=dict)  # the least margin in each number format
+    objections: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready values; an unknown margin is null."""
+        margins = {"real": self.real, **self.proven}
+        return {
+            "task": self.task,
+            "prompts": self.prompts,
+            "sha256": self.sha256,
+            "assumptions": VERSION,
+            "margins": {name: margin if math.isfinite(margin) else None for name, margin in margins.items()},
+            "objections": self.objections,
+        }
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything the certificate states was derived here too."""
+        return not self.objections
+
+
+def verify(
+    domain: Domain,
+    shape: ModelConfig,
+    data: bytes,
+    certificate: Certificate,
+    watch: Watch = unwatched,
+    only: int | None = None,
+) -> Verdict:
+    """Derive all margins from the bytes of a weight file and compare the certificate with them.
+
+    `only` limits the check to the first prompts, for tests.
+    """
+    if importlib.util.find_spec("flint") is None:
+        raise missing_extra("verification", "python-flint", "proof")
+    found = derive(domain, shape, data, list(domain)[:only], watch)
+    found.objections += objections(certificate, found)
+    return found
+
+
+def derive(domain: Domain, shape: ModelConfig, data: bytes, prompts: list[str], watch: Watch = unwatched) -> Verdict:
+    """Derive the margins of prompts from the bytes of a weight file."""
+    from flint import ctx  # noqa: PLC0415 - optional
+
+    from alga.trust.verify.balls import BITS, BallNetwork, tensors  # noqa: PLC0415 - likewise
+
+    found = Verdict(domain.name, len(domain), hashlib.sha256(data).hexdigest())
+    tokens = Tokens.of(domain)
+    bits, ctx.prec = ctx.prec, BITS
+    try:
+        try:
+            network = BallNetwork(shape, tensors(data))
+        except (KeyError, ValueError, IndexError, TypeError) as problem:
+            raise AlgaError(f"the weights do not fit their configuration ({problem})") from None
+        for start in range(0, len(prompts), CHUNK):
+            _judge(network, domain, tokens, prompts[start : start + CHUNK], found)
+            watch(min(start + CHUNK, len(prompts)), len(prompts))
+    finally:
+        ctx.prec = bits
+    return found
+
+
+def _judge(network: object, domain: Domain, tokens: Tokens, prompts: list[str], found: Verdict) -> None:
+    """Update the least margins with those of these prompts."""
+    from alga.trust.verify.balls import BallNetwork, ExactValues  # noqa: PLC0415 - optional
+    from alga.trust.verify.error_bounds import SLACK, UNITS, ErrorBounds  # noqa: PLC0415
+
+    assert isinstance(network, BallNetwork)
+    length = tokens.output_length
+    written = [f"{domain[prompt].output}{STOP}" for prompt in prompts]
+    right_BQ = np.array([[tokens.ids[token] for token in text.ljust(length, STOP)] for text in written])
+    begun = [[tokens.ids[token] for token in prompt.ljust(tokens.input_length, PAD) + START] for prompt in prompts]
+    values = ExactValues(network, np.hstack([np.array(begun), right_BQ[:, :-1]]))
+    for b, text in enumerate(written):
+        for place in range(len(text)):  # nothing is generated after the stop token
+            logits = values.logits[b * length + place]
+            right = logits[right_BQ[b, place]]
+            margins = [right - logit for v, logit in enumerate(logits) if v != right_BQ[b, place]]
+            found.real = min(found.real, *(float(margin.lower()) for margin in margins))
+            found.real_above = min(found.real_above, *(float(margin.upper()) for margin in margins))
+    logits_BQV, at = values.kept["logits"], right_BQ[..., None]
+    real_BQV = np.take_along_axis(logits_BQV, at, -1) - logits_BQV
+    np.put_along_axis(real_BQV, at, np.inf, -1)
+    generated_BQ = np.arange(length) < np.array([len(text) for text in written])[:, None]
+    for name in UNITS:
+        with np.errstate(all="ignore"):  # NaN proves nothing
+            sure = (real_BQV - ErrorBounds(network, values, name).margins(right_BQ) * SLACK)[generated_BQ]
+        least = float(np.nan_to_num(sure, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min())
+        found.proven[name] = min(found.proven.get(name, math.inf), least)
+
+
+def objections(certificate: Certificate, found: Verdict) -> list[str]:
+    """List the certificate's statements that were not derived.
+
+    Where it calls a format proven, the margin derived here must be positive too, but may be smaller, because the bounds
+    differ. No proven margin may exceed the real one; the measured margin may, by at most the rounding error.
+    """
+    wrong = []
+    if certificate.sha256 != found.sha256:
+        wrong.append(f"it is for the weights {certificate.sha256[:12]}…, these are {found.sha256[:12]}…")
+    if (certificate.task, certificate.prompts) != (found.task, found.prompts):
+        wrong.append(f"it is for {certificate.prompts:,} prompts of {certificate.task}, not {found.prompts:,}")
+    if not certificate.certified:
+        wrong.append("it certifies nothing")
+    if not found.real > 0:
+        wrong.append(f"a prompt is answered wrongly: its margin is {found.real:.4g} without any rounding")
+    if certificate.proof and certificate.proof.assumptions != VERSION:
+        wrong.append(f"it rests on the assumptions {certificate.proof.assumptions}, not {VERSION}")
+    for bound in certificate.proof.bounds if certificate.proof else ():
+        here = found.real if bound.arithmetic == "real" else found.proven.get(bound.arithmetic, -math.inf)
+        if bound.proven and not here > 0:
+            wrong.append(f"it is not proven here in {bound.arithmetic} arithmetic (margin {here:.4g})")
+        if bound.proven and bound.margin is not None and bound.margin > found.real_above:
+            wrong.append(
+                f"it states a margin of {bound.margin} in {bound.arithmetic}; the real one is {found.real:.4g}"
+            )
+    rounded = found.real_above - found.proven.get(certificate.dtype, -math.inf)  # the most that rounding can change
+    if certificate.least_margin is not None and certificate.least_margin > found.real_above + rounded:
+        wrong.append(f"it states a measured margin of {certificate.least_margin}; the real one is {found.real:.4g}")
+    return wrong

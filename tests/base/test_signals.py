@@ -1,0 +1,185 @@
+"""Ctrl-C and SIGTERM: one line, their exit code, and nothing left undone."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from alga.base import signals
+from alga.runs import checksums
+from alga.training.trainer import Training
+from tests.conftest import ROOT, Alga
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_training_in_order(
+    number: signal.Signals, code: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Training._train_step
+
+    def signalled(training: Training) -> float:
+        if training.step == 7:
+            os.kill(os.getpid(), number)
+        return step(training)
+
+    monkeypatch.setattr(Training, "_train_step", signalled)
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
+    finally:
+        signal.signal(number, before)
+    assert result.code == code
+    assert result.err == f"stopped at step 7; continue with: alga train --resume {tmp_path / 'run'}\n"
+    assert checksums.sealed(tmp_path / "run")
+    assert Training.resume(tmp_path / "run").step == 7
+
+
+def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kills:
+        def __set_name__(self, owner: type, name: str) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", lambda *_, **__: type("Made", (), {"kills": Kills()}))
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+
+
+def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kills:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def work(*_: object, **__: object) -> None:
+        Kills()
+        time.sleep(10)
+
+    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", work)
+    result = alga("add", "1", "2")
+    assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_import_is_finished_before_a_signal_is_heard(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch's C++ calls Python while it is imported, and aborts the process where Python raises."""
+    (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\ndone = [*range(1000)]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "interrupted", raising=False)
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    seen = []
+
+    def work() -> None:
+        with signals.raise_on_signal():
+            seen.append(importlib.import_module("interrupted").done)
+            time.sleep(60)
+
+    with pytest.raises(signals.SignalReceived) as stopped:
+        work()
+    assert stopped.value.number == number
+    assert seen == [[*range(1000)]]
+
+
+def test_a_signal_in_an_import_that_a_training_then_hears_is_one_line(
+    alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes again when the import is over; the training that stops for it has told it, and nobody tells it twice."""
+    (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGTERM)})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "interrupted", raising=False)
+    step, start = Training._train_step, Training.start
+
+    def started(*arguments: object, **settings: object) -> Training:
+        importlib.import_module("interrupted")
+        return start(*arguments, **settings)  # type: ignore[arg-type]
+
+    def unhurried(training: Training) -> float:
+        time.sleep(0.02)
+        return step(training)
+
+    monkeypatch.setattr(Training, "start", started)
+    monkeypatch.setattr(Training, "_train_step", unhurried)
+    result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
+    assert (result.code, result.err.count("\n")) == (143, 1), result.err
+    assert f"continue with: alga train --resume {tmp_path / 'run'}" in result.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("event", range(50, 1500, 120))
+def test_a_signal_anywhere_in_the_import_of_torch_is_one_line(event: int) -> None:
+    script = f"""
+import itertools, os, signal, sys
+count = itertools.count()
+def hook(name, arguments):
+    if name in ("import", "exec") and torch_begun() and next(count) == {event}:
+        os.kill(os.getpid(), signal.SIGTERM)
+def torch_begun():
+    return "torch" in sys.modules
+sys.argv = ["alga", "certify", "parity"]
+import alga.cli.app
+sys.addaudithook(hook)
+alga.cli.app.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    told = [line for line in done.stderr.splitlines() if not line.startswith("checking ")]  # on a busy machine
+    assert (done.returncode, told) == (143, ["alga: stopped by SIGTERM"])
+
+
+def test_work_that_must_not_be_torn_is_finished_first() -> None:
+    done = []
+
+    def work() -> None:
+        with signals.raise_on_signal(), signals.delay_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("all of it")
+
+    with pytest.raises(signals.SignalReceived):
+        work()
+    assert done == ["all of it"]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(_nothing_special).result() == "done"
+
+
+def _nothing_special() -> str:
+    with signals.delay_signals():
+        return "done"
+
+
+def test_signals_that_are_ignored_stay_ignored() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with signals.raise_on_signal():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_command_listens_before_it_imports_anything_that_takes_time() -> None:
+    script = "import sys; before = set(sys.modules); import alga.__main__; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "src")})  # fmt: skip
+    assert set(done.stdout.split()) <= {
+        "__future__",
+        "_signal",
+        "alga",
+        "alga.__main__",
+        "alga.base",
+        "alga.base.errors",
+    }

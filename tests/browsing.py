@@ -1,0 +1,85 @@
+"""What the tests of the page share: a server, a single file, a browser, a page that must not log errors.
+
+`place` runs a test twice: with the server's page, and with the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from alga.solve.calculator import load
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    from tests.serve.test_under_load import running
+
+    with running() as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    from alga.serve import single
+
+    path = tmp_path_factory.mktemp("page") / "adder.html"
+    path.write_bytes(single.page(load()))
+    assert path.stat().st_size < 3_000_000
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails a test which logs an error or asks another place for anything."""
+    from playwright.sync_api import expect
+
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    page.set_default_timeout(15_000)
+    expect.set_options(timeout=15_000)
+    faults: list[str] = []
+    page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda problem: faults.append(str(problem)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    yield page
+    own = re.compile(r"^(http://127\.0\.0\.1:\d+/|file:///|data:)")
+    assert [url for url in asked if not own.match(url)] == []
+    page.close()
+    assert [fault for fault in faults if "status of 4" not in fault] == []
+
+
+@pytest.fixture(params=["served", "file"])
+def place(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue("address" if request.param == "served" else "file"))
+
+
+def fill(page: Page, a: str, b: str = "") -> None:
+    """Ask for a problem."""
+    page.fill("#a", a)
+    if b:
+        page.fill("#b", b)
+    page.click("#run")
+
+
+def hurt(page: Page, amount: float) -> None:
+    """Add to the favourite weight; in a file the slider counts the amounts that there are."""
+    slider = page.locator("#amount")
+    slots = page.evaluate("amountsOf(weightsOf(damagedNetwork()))")
+    slider.fill(str(slots.index(amount) if slots else amount))

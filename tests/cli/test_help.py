@@ -1,0 +1,109 @@
+"""Help: complete at every width, with defaults and examples, by `-h` as by `--help`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer.main
+
+from alga.cli import options
+from alga.cli.app import app
+from alga.cli.commands import Group, RenamedVerb, Verb
+from alga.solve import engines
+from tests.conftest import Alga
+
+GROUP = typer.main.get_command(app)
+assert isinstance(GROUP, Group)
+LAB = GROUP.commands["lab"]
+assert isinstance(LAB, Group)
+VISIBLE = [name for name, command in GROUP.commands.items() if not command.hidden]
+PATHS = [[], *([name] for name in VISIBLE), *(["lab", name] for name in LAB.commands)]
+VERBS = [path for path in PATHS if path and path != ["lab"]]
+
+
+def verb(path: list[str]) -> Verb:
+    group = LAB if path[0] == "lab" else GROUP
+    assert isinstance(group, Group)
+    found = group.commands[path[-1]]
+    assert isinstance(found, Verb)
+    return found
+
+
+def words(text: str) -> str:
+    """Return text without line breaks; wrapping may also break a word at its hyphen."""
+    return re.sub(r"\s+", "", text)
+
+
+def test_everyday_verbs_come_first_and_research_is_under_lab() -> None:
+    assert VISIBLE == [
+        "demo", "add", "sub", "mul", "divmod", "cmp", "solve", "tasks", "serve", "train", "certify", "verify",
+        "evaluate", "export", "import", "lab",
+    ]  # fmt: skip
+    assert list(LAB.commands) == ["sweep", "bench", "compare", "paper", "study", "report"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_dash_h_is_help(path: list[str], alga: Alga) -> None:
+    assert alga(*path, "-h") == alga(*path, "--help")
+    assert "-h, --help" in alga(*path, "-h").out
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("path", VERBS, ids=" ".join)
+def test_no_help_of_an_option_is_cut(path: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = words(alga(*path, "-h").out)
+    for option in verb(path).params:
+        if not getattr(option, "hidden", False):
+            assert words(str(getattr(option, "help", ""))) in shown
+    assert words(str(verb(path).help)) in shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("group", [[], ["lab"]])
+def test_no_summary_of_a_verb_is_cut(group: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = words(alga(*group, "-h").out)
+    assert "...Add" not in shown
+    for path in VERBS:
+        if path[:-1] == group:
+            assert words(path[-1] + str(verb(path).help).partition("\n\n")[0]) in shown
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_every_help_ends_with_examples_each_on_its_own_line(
+    path: list[str], alga: Alga, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")  # narrower than most examples
+    *_, examples = alga(*path, "-h").out.split("\nExamples:\n")
+    lines = examples.splitlines()
+    assert lines
+    command = " ".join(["alga", *path])
+    assert all(re.match(rf"  (printf .* \| )?{command}\b", line) for line in lines)
+
+
+@pytest.mark.parametrize("path", VERBS, ids=" ".join)
+def test_defaults_are_shown(path: list[str], alga: Alga) -> None:
+    shown = words(alga(*path, "-h").out)
+    for option in verb(path).params:
+        if option.default not in (None, False) and not getattr(option, "hidden", False):
+            assert f"[default:{option.default}" in shown
+
+
+def test_the_engines_in_help_are_the_engines_there_are() -> None:
+    assert re.split(", | or ", options.ENGINES) == list(engines.names())
+
+
+def test_old_names_are_hidden() -> None:
+    assert isinstance(GROUP, Group)
+    hidden = {name for name, command in GROUP.commands.items() if command.hidden}
+    assert hidden == {"sweep", "bench", "compare", "reproduce", "report"}
+    assert all(isinstance(GROUP.commands[name], RenamedVerb) for name in hidden)
+
+
+@pytest.mark.parametrize("number", ["-1h", "-h1"])
+def test_an_h_within_a_number_is_not_help(number: str, alga: Alga) -> None:
+    result = alga("add", number, "5", "--base", "16")
+    assert (result.code, result.out) == (2, "")
+    assert "'h'" in result.err

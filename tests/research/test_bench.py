@@ -1,0 +1,104 @@
+"""The benchmark: what it times is right, what it skips it says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alga.base.errors import AlgaError
+from alga.research.bench import methods
+from alga.research.bench import timing as bench
+from alga.research.bench.methods import Method
+from alga.research.bench.timing import Bench, Cell
+from alga.solve.calculator import Calculator, load
+from tests.conftest import Alga
+
+
+def test_a_small_benchmark_has_every_way_and_a_figure(
+    alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(methods, "TOGETHER", 3)
+    monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(methods, "LONG", 1000)
+    monkeypatch.setattr(bench, "TURNS", 1)
+    figure, out = tmp_path / "speed.svg", tmp_path / "bench.json"
+    result = alga("lab", "bench", "--max-digits", "1000", "--out", out, "--figure", figure)
+    assert result.code == 0
+    content = json.loads(out.read_text())
+    assert {"plain", "sequential", "batched", "lookahead", "table", "files", "int", "decimal", "copy"} <= set(
+        content["ways"]
+    )
+    for name in set(content["ways"]) - {"files", "copy"}:
+        assert [cell["right"] for cell in content["cells"][name]] == [True, True]
+    assert content["cells"]["files"][1]["right"]
+    assert content["cells"]["files"][0]["skipped"] == "begins at 1,000 digits"
+    assert content["lookahead_rounds"] == {"100": 9, "1000": 12}
+    assert content["ratios"]["sequential over plain at 1,000"] > 0
+    assert "engine table, file to file" in result.out
+    assert figure.read_text().count("<use") > 20  # marks of the points
+
+
+def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "TOGETHER", 3)
+    load().save_pretrained(tmp_path / "mine")
+    with methods.ways(load(tmp_path / "mine")) as ways:
+        assert "sequential" in {way.name for way in ways}
+        assert "lookahead" not in {way.name for way in ways}
+    with pytest.raises(AlgaError, match="adds two numbers in base ten; the model addition-base-16 does not"):
+        bench.run(load("addition-base-16"))
+
+
+def _odd_way(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(methods, "_gmpy2", lambda: [Method("odd", "an odd way", lambda x, y: x)])
+
+
+def _wrong_files(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(methods, "LONG", 100)
+    patch.setattr(Calculator, "stream", lambda self, paths, sink, watch=None: sink.write(b"42"))
+
+
+def _second_of_a_batch(patch: pytest.MonkeyPatch) -> None:
+    solve = Calculator.solve_many
+
+    def wrong(self: Calculator, problems: Any, **how: Any) -> Any:
+        answers = solve(self, problems, **how)
+        return [dataclasses.replace(answer, solution=answers[0].solution) for answer in answers]
+
+    patch.setattr(Calculator, "solve_many", wrong)
+
+
+@pytest.mark.parametrize("spoil", [_odd_way, _wrong_files, _second_of_a_batch])
+def test_a_wrong_sum_is_not_passed_over(
+    alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    spoil(monkeypatch)
+    monkeypatch.setattr(methods, "TOGETHER", 3)
+    monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
+    assert alga("lab", "bench", "--max-digits", "100").code == 1
+
+
+def test_what_would_take_over_a_minute_is_skipped_and_says_so() -> None:
+    way = Method("slow", "a slow way", lambda x, y: None)
+    found = Bench([way], {"slow": [Cell(100, seconds=0.1), Cell(1000, seconds=10.0)]})
+    assert bench._begin(found, way, 10_000).skipped == "would take about 1,000 s"
+    assert bench._begin(found, way, 100_000).skipped == "would take about 100,000 s"
+    linear = Bench([way], {"slow": [Cell(100, seconds=0.1), Cell(1000, seconds=1.0)]})
+    assert bench._begin(linear, way, 10_000).skipped == ""
+
+
+def test_numbers_have_their_length_and_depend_on_the_seed_alone() -> None:
+    assert bench.pair(1000) == bench.pair(1000) != bench.pair(1000, 1)
+    assert [len(number) for number in bench.pair(1000)] == [1000, 1000]
+    assert bench.pair(1000)[0].isdigit()
+
+
+@pytest.mark.parametrize("digits", ["99", "0", "-5"])
+def test_too_short_a_benchmark_is_refused(alga: Alga, digits: str) -> None:
+    refused = alga("lab", "bench", "--max-digits", digits)
+    assert refused.code == 2
+    assert "the benchmark begins at 100 digits" in refused.err

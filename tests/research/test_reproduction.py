@@ -1,0 +1,84 @@
+"""Slow: the reproduction of the paper, cut; the tutorial, executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+from alga.research.studies import lab
+from alga.research.studies.page import page
+from tests.conftest import ROOT, Result
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
+    alga: Callable[..., Result], tmp_path: Path, curves: None
+) -> None:
+    done = alga("lab", "paper", "--quick", "--out", tmp_path / "paper")
+    assert done.code == 0, done.err
+    written = (tmp_path / "paper" / "paper.md").read_text()
+    assert "| the same |" in written
+    assert "NOT" not in written
+    assert "20 random sums" in written
+    assert (tmp_path / "paper" / "paper-curves.png").exists()
+    results = (tmp_path / "paper" / "paper.json").read_bytes()
+    again = alga("lab", "paper", "--quick", "--out", tmp_path / "paper", "--page", tmp_path / "page.md")
+    assert again.err == ""
+    assert (tmp_path / "paper" / "paper.json").read_bytes() == results
+    assert (tmp_path / "page.md").read_text() == written
+
+
+def test_the_authors_weights_are_judged_where_they_are_given(
+    alga: Callable[..., Result], tmp_path: Path, reference: Path
+) -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    stated = results.pop("author")
+    (tmp_path / "paper.json").write_text(json.dumps(results))  # all else is there already
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "curves.png").write_bytes(b"curves")
+    done = alga("lab", "paper", "--out", tmp_path, "--author", reference / "alga_r_Model.pt")
+    assert done.code == 0, done.err
+    found = json.loads((tmp_path / "paper.json").read_text())["author"]
+    assert found["least_margin"] == pytest.approx(stated.pop("least_margin"), abs=1e-3)
+    assert found == stated | {"least_margin": found["least_margin"]}
+    assert "all right, least margin 10.18" in (tmp_path / "paper.md").read_text()
+
+
+def test_the_page_does_not_hide_what_went_wrong() -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    results["traces"]["same"]["65785+8765"] = False
+    results["training"] |= {"certified": False, "least_margin": None}
+    assert page(results, "x.png").count("NOT") == 3
+
+
+def test_the_committed_page_is_what_the_committed_results_say() -> None:
+    results = json.loads((ROOT / "results" / "paper.json").read_text())
+    assert (ROOT / "docs" / "paper.md").read_text() == page(results, "paper-curves.png")
+
+
+def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "default")
+    notebook = nbformat.read(ROOT / "docs" / "tutorial.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "certified for addition of any length" in printed
+    assert "Final answer: 18843" in printed
+
+
+def test_the_cut_lab_runs_every_study_and_tells_it(alga: Callable[..., Result], tmp_path: Path) -> None:
+    done = alga("lab", "study", "--quick", "--out", tmp_path, "--results", tmp_path)
+    assert done.code == 0, done.err
+    told = alga("lab", "report", "--results", tmp_path, "--page", tmp_path / "lab.md")
+    assert told.code == 0, told.err
+    written = (tmp_path / "lab.md").read_text()
+    assert written.count("From a quick run") == len(lab.STUDIES)
+    assert len(list((tmp_path / "figures").glob("lab-*.png"))) == len(lab.STUDIES)
+    lines = {path.name: path.read_text() for path in tmp_path.glob("*.jsonl")}
+    assert alga("lab", "study", "--quick", "--out", tmp_path, "--results", tmp_path).code == 0
+    assert {path.name: path.read_text() for path in tmp_path.glob("*.jsonl")} == lines  # nothing was run twice

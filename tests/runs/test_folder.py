@@ -1,0 +1,298 @@
+"""Run folders: read with suspicion, written atomically."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from alga import runs
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.network.model import Transformer
+from alga.runs import SHIPPED
+from alga.solve.calculator import Calculator, load
+from alga.trust.table import Table
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A copy of the shipped run, to be spoiled."""
+    return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    data = path.read_bytes()
+    weights = safetensors.torch.load(data)
+    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    change(weights)
+    path.write_bytes(safetensors.torch.save(weights, metadata))
+
+
+def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:
+    certificate = load(run).run.certificate
+    assert certificate is not None
+    assert certificate.sha256 == hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+    assert certificate.sha256 == load(run).run.sha256
+
+
+def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> None:
+    adder.save_pretrained(tmp_path / "copy")
+    copy = Calculator.from_pretrained(tmp_path / "copy")
+    assert copy.certified
+    assert copy.run.certificate == adder.run.certificate
+    assert copy.run.table == adder.run.table
+    assert copy.run.weights.data == adder.run.weights.data
+    assert "certified for addition of any length" in (tmp_path / "copy" / "README.md").read_text()
+
+
+def test_saving_overwrites_nothing(adder: Calculator, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(AlgaError, match="already holds other files"):
+        adder.save_pretrained(tmp_path)
+    with pytest.raises(AlgaError, match="expected a folder to write to, got the file"):
+        adder.save_pretrained(tmp_path / "letter.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path) -> None:
+    calculator = load()
+    with torch.no_grad():
+        calculator.run.model.head.weight[3, 0] += 1e-3
+    assert not calculator.certified
+    assert calculator.solve("1", "2").certified is False
+    calculator.save_pretrained(tmp_path / "changed")
+    assert not (tmp_path / "changed" / "certificate.json").exists()
+    assert not load(tmp_path / "changed").certified
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: setattr(model, "layers", model.layers[:1]),
+        lambda model: model.double(),
+        lambda model: setattr(model.head, "weight", torch.nn.Parameter(model.head.weight.detach() * 2)),
+        lambda model: model.head.weight.data.mul_(2),
+        lambda model: model.head.weight.detach().numpy().__imul__(2),
+    ],
+)
+def test_a_network_changed_in_any_way_is_no_longer_certified(change: Callable[[Transformer], object]) -> None:
+    calculator = load()
+    _ = calculator.run.model
+    assert calculator.certified
+    change(calculator.run.model)
+    assert not calculator.certified
+
+
+def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.inference_mode():
+            calculator = load()
+            assert calculator.solve("12", "34", engine="sequential").answer == "46"
+        assert calculator.certified
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_network_in_another_precision_is_refused_not_misread() -> None:
+    calculator = load()
+    calculator.run.model.half()
+    with pytest.raises(AlgaError, match=r"expected a network in float32, got torch.float16"):
+        calculator.certify()
+
+
+def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
+    (run / "certificate.json").unlink()
+    assert not load(run).certified
+
+
+WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certificate.json", "table.json"
+
+
+def forge(run: Path, **changes: object) -> None:
+    """Give the run a table that is wrong, by default in one place, and a certificate for that table."""
+    table = Table.from_json((run / TABLE).read_text())
+    wrong = dataclasses.replace(table, **(changes or {"outputs": {**table.outputs, "99": "19"}}))  # type: ignore[arg-type]
+    (run / TABLE).write_text(wrong.to_json())
+    edit(run / CERTIFICATE, lambda c: c.update(table_sha256=wrong.sha256))
+
+
+def reshape(run: Path, **changes: int) -> None:
+    """Have config.json speak of another shape, and of a recipe for it."""
+
+    def change(content: dict[str, Any]) -> None:
+        content["model"].update(changes)
+        content["training"]["recipe"].update(changes)
+
+    edit(run / CONFIG, change)
+
+
+def append(run: Path) -> None:
+    """Let the weight file end in something else, and have the certificate name its new hash."""
+    data = (run / WEIGHTS).read_bytes() + b"junk"
+    (run / WEIGHTS).write_bytes(data)
+    edit(run / CERTIFICATE, lambda c: c.update(sha256=hashlib.sha256(data).hexdigest()))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda r: (r / WEIGHTS).write_bytes((r / WEIGHTS).read_bytes()[:-7]), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes(b""), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes(b"\x80\x04" + bytes(100)), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).write_bytes((2**62).to_bytes(8, "little") + b"{}"), "model.safetensors is damaged"),
+        (lambda r: (r / WEIGHTS).unlink(), "has no model.safetensors"),
+        (lambda r: flip(r / WEIGHTS, -100), "certificate is for other weights"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.pop("head.weight")), "head.weight is missing"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update(more=torch.ones(2))), "more is extra"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update({"head.weight": w["head.weight"][:, :-1].clone()})),
+         r"head.weight has the shape \[14, 63\], expected \[14, 64\]"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w["head.weight"].fill_(float("nan"))), "is not finite"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w["head.weight"].fill_(float("inf"))), "is not finite"),
+        (lambda r: rewrite(r / WEIGHTS, lambda w: w.update({"head.weight": w["head.weight"].half()})),
+         "holds F16, expected F32"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=32)), "a network of another shape than its own"),
+        (lambda r: reshape(r, width=32), "written for another task or model"),
+        (lambda r: reshape(r, heads=4), "written for another task or model"),
+        (lambda r: reshape(r, layers=9999), "layers must be a whole number from 1 to 64, got 9999"),
+        (lambda r: reshape(r, width=65_536), "a network may have 268,435,456 parameters, this shape has"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(width=10**9)), "from 1 to 65,536, got 1000000000"),
+        (lambda r: edit(r / CONFIG, lambda c: c["model"].update(depth=3)), "is no configuration of a run"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="square")), "unknown task 'square'"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="addition-padded")), "written for another task or model"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task="parity")), "other tokens or lengths than the task parity"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(task=["x"])), "unknown task|no configuration"),
+        (lambda r: edit(r / CONFIG, lambda c: c["vocabulary"].reverse()), "other tokens or lengths"),
+        (lambda r: edit(r / CONFIG, lambda c: c.update(format=2)), "has format 2, this version of alga reads 1"),
+        (lambda r: edit(r / CONFIG, lambda c: c.pop("model")), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_text("{"), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_text("[" * 100_000), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).write_bytes(b"\xff\xfe\x00"), "is no configuration of a run"),
+        (lambda r: (r / CONFIG).unlink(), "is not a run: it has no config.json"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(sha256="0" * 64)), "certificate is for other weights"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(task="parity")), "certificate is not for the 2,300"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(prompts=7)), "certificate is not for the 2,300"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(table_sha256="0")), "certificate is for another table"),
+        (lambda r: (r / CERTIFICATE).write_text("yes"), "expected a certificate as JSON"),
+        (lambda r: (r / CERTIFICATE).write_text("[" * 100_000), "expected a certificate as JSON"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(certified="no")), "certified must be bool, got 'no'"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(failures=[{"prompt": "99", "expected": "18",
+         "produced": "19S"}])), "claims to be certified with 1 failures"),
+        (lambda r: ((r / CERTIFICATE).unlink(), (r / CERTIFICATE).mkdir()), "certificate.json: is a directory"),
+        (lambda r: (r / TABLE).write_text("[" * 100_000), "expected a table as JSON"),
+        (forge, "certified, but its table is wrong on 1 prompts, '99' first"),
+        (lambda r: forge(r, outputs={}), "table.json is not a certified network's answers"),
+        (lambda r: forge(r, uncertain=("99",)), "table.json is not a certified network's answers"),
+        (lambda r: forge(r, task="parity"), "table.json is not a certified network's answers"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(certified=False)), "does not say that the network was"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(strength="guessed")), "does not say that the network was"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(strength="proven", proof=None)), "claims to be proven"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(least_margin=1e-9)), "states no margin that decides"),
+        (lambda r: edit(r / CERTIFICATE, lambda c: c.update(least_margin=None)), "states no margin that decides"),
+        (append, "model.safetensors is damaged: its header speaks of"),
+        (lambda r: (r / TABLE).unlink(), "has a certificate but no table.json"),
+        (lambda r: (r / TABLE).write_text((r / TABLE).read_text().replace('"99":"18"', '"99":"19"')), "was altered"),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_or_does_not_fit_is_refused(run: Path, spoil: Callable[[Path], object], message: str) -> None:
+    spoil(run)
+    with pytest.raises(AlgaError, match=message) as refused:
+        load(run)
+    assert "\n" not in str(refused.value)
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def test_weights_swapped_for_another_runs_are_refused(run: Path, parity: Path) -> None:
+    shutil.copy(parity / WEIGHTS, run / WEIGHTS)
+    with pytest.raises(AlgaError, match="written for another task or model"):
+        load(run)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AlgaError, match=r"no model 'nowhere': neither a run folder nor shipped \(addition, "):
+        load("nowhere")
+    with pytest.raises(AlgaError, match=r"is not a run: it has no config\.json"):
+        load(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(AlgaError, match="expected a run folder, got the file"):
+        load(tmp_path / "file")
+
+
+def test_a_folder_named_like_a_shipped_network_is_not_passed_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.rename(run.parent / "addition")
+    monkeypatch.chdir(run.parent)
+    with pytest.raises(AlgaError, match=r"'addition' is both shipped and a run folder here.* write \./addition"):
+        load("addition")
+    assert load("./addition").certified
+    assert load(Path("addition")).certified
+
+
+def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    files.write(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    files.write(tmp_path / "pipe", b"new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_folder_with_nothing_but_a_half_written_file_is_free(tmp_path: Path) -> None:
+    (tmp_path / ".x.unfinished").touch()
+    runs.claim(tmp_path).release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    files.write(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_shipped_network_has_all_that_a_run_has() -> None:
+    assert {"addition", "addition-lookahead", "subtraction", "times-a-digit", "parity"} <= set(runs.shipped())
+    for name in runs.shipped():
+        files = {path.name for path in (SHIPPED / name).iterdir()}
+        assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md", "SHA256SUMS"}
+
+
+def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Calculator) -> None:
+    certificate = adder.run.certificate
+    assert certificate is not None
+    assert adder.run.model.parameter_count == certificate.parameters == 102_464
+    assert certificate.certified
+    assert certificate.least_margin >= 10.18  # what the author's own network has
+    model = adder.run.config.model
+    assert (model.width, model.heads, model.layers, model.hidden) == (64, 2, 2, 256)

@@ -1,0 +1,74 @@
+"""A stranger's run folder whose certificate, table and seal all fit weights that are wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from alga.runs import SHIPPED, Weights, checksums
+from alga.solve.calculator import load
+from tests.conftest import Alga
+
+
+@pytest.fixture(scope="module")
+def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped adder with one weight moved so far that 15838 + 9458 goes wrong; all hashes are made to match."""
+    folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path_factory.mktemp("forged") / "run"))
+    calculator = load()
+    with torch.no_grad():
+        calculator.run.model.head.weight[7] = -calculator.run.model.head.weight[7]
+    (folder / "model.safetensors").write_bytes(Weights.of(calculator.run.config, calculator.run.model).data)
+    stated = json.loads((folder / "certificate.json").read_text())
+    stated["sha256"] = calculator.run.sha256
+    (folder / "certificate.json").write_text(json.dumps(stated))
+    checksums.seal(folder)
+    return folder
+
+
+def test_a_forged_certificate_is_believed_at_first(forged: Path) -> None:
+    """Nothing in the folder contradicts anything else: only running the network can tell."""
+    assert load(forged).certified
+    assert load(forged).add("15838", "9458") == "25296"  # the table's answer, which is right
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("add", "15838", "9458", "--engine", "sequential"),
+        ("add", "15838", "9458", "--trace"),
+        ("solve", "15838", "9458", "--engine", "sequential"),
+        ("evaluate", "--count", "20", "--engine", "sequential"),
+        ("export", "table.json"),
+        ("export", "page.html"),
+    ],
+)
+def test_no_wrong_step_is_shown_or_exported_under_a_forged_certificate(
+    command: tuple[str, ...], forged: Path, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    verb, *rest = command
+    where = (str(forged),) if verb in ("solve", "evaluate") else ()
+    named = () if where else ("--model", str(forged))
+    refused = alga(verb, *where, *rest, *named)
+    assert (refused.code, refused.out) == (2, "")
+    assert "but its certified table says" in refused.err
+    assert f"alga certify {forged}" in refused.err
+    assert [line[:6] for line in refused.err.splitlines() if not line.startswith("exporting: ")] == ["alga: "]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_an_onnx_file_is_not_written_under_a_forged_certificate(forged: Path, alga: Alga, tmp_path: Path) -> None:
+    refused = alga("export", tmp_path / "adder.onnx", "--model", forged)
+    assert refused.code == 2
+    assert "but its certified table says" in refused.err
+
+
+def test_certifying_finds_a_forged_certificate_out(forged: Path, alga: Alga) -> None:
+    judged = alga("certify", forged)
+    assert judged.code == 1
+    assert "not certified" in judged.out

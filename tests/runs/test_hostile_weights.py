@@ -1,0 +1,132 @@
+"""Hostile weights from elsewhere: R files, archives and tensors that are not what they say."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alga import runs
+from alga.base.errors import AlgaError
+from alga.runs import foreign
+from tests.base.test_folders import exchange
+from tests.conftest import Alga, no_hang
+from tests.runs.test_foreign import as_archive, as_r, as_torch, raw, theirs, vector, wrapped
+from tests.runs.test_hostile_files import PARITY, file_of, only_refused
+
+NARROW = {theirs(name): tensor for name, tensor in safetensors.torch.load_file(PARITY / "model.safetensors").items()}
+R_FILE = as_r(NARROW)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=8))
+def test_an_r_file_with_other_bytes_anywhere_is_read_or_refused(place: int, data: bytes) -> None:
+    import gzip
+
+    content = gzip.decompress(R_FILE)
+    at = place % len(content)
+    with file_of(gzip.compress(content[:at] + data + content[at + len(data) :], 1)) as path, only_refused():
+        foreign.read(path)
+
+
+def packed(archive: bytes) -> bytes:
+    return raw(wrapped(raw(archive), "tensor"))
+
+
+def r_list(tensors: dict[str, bytes]) -> bytes:
+    import gzip
+
+    return gzip.compress(wrapped(vector(19, list(tensors.values()), list(tensors)), "list"))
+
+
+def deflated(numbers: bytes, description: bytes) -> bytes:
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/0", numbers)
+        archive.writestr("archive/data.pkl", description)
+    return buffer.getvalue()
+
+
+def test_packed_archives_are_refused(tmp_path: Path) -> None:
+    """torch never packs them; what is not packed cannot become more than it is."""
+    import zipfile
+
+    with zipfile.ZipFile(io.BytesIO(as_archive(torch.zeros(200, 1000)))) as whole:
+        one = deflated(whole.read("archive/data/0"), whole.read("archive/data.pkl"))
+    (tmp_path / "file").write_bytes(r_list({"wte_out.weight": packed(one)}))
+    with pytest.raises(AlgaError, match="expected an archive as PyTorch writes it"):
+        foreign.read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("write", [as_torch, as_r])
+def test_many_large_claims_are_refused_together(
+    write: Callable[[dict[str, torch.Tensor]], bytes], tmp_path: Path
+) -> None:
+    """Each tensor has less than the limit; all of them would be many times as much."""
+    wide = {f"wte_out.{i}": torch.zeros(1).expand(64, 2**15 - 1) for i in range(50)}
+    (tmp_path / "file").write_bytes(write(wide))
+    assert (tmp_path / "file").stat().st_size < 2**16
+    with pytest.raises(AlgaError, match="the tensors together have more than"):
+        foreign.read(tmp_path / "file")
+
+
+def test_a_tensor_of_a_hundred_thousand_dimensions_is_refused_at_once(tmp_path: Path) -> None:
+    pickled = (
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(ctorch\nFloatStorage\nK\x01K\x00(" + b"K\x01" * 200_000 + b"t."
+    )
+    for description in (pickled, pickled[:60_000] + b"."):
+        (tmp_path / "file").write_bytes(r_list({"wte_out.weight": packed(deflated(bytes(4), description))}))
+        with no_hang(), pytest.raises(AlgaError):
+            foreign.read(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (torch.ones(1).expand(2**45), "the tensors together have more than"),
+        (torch.ones(1).as_strided((2**20, 2**20), (0, 0)), "the tensors together have more than"),
+        (torch.ones(2, 2).to_sparse(), "expected plain tensors"),
+        (torch.ones(2, device="meta"), "expected plain tensors"),
+    ],
+)
+def test_a_tensor_that_claims_more_than_there_is_is_refused(tensor: torch.Tensor, message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(as_torch({"wte_out.weight": tensor}))
+    with pytest.raises(AlgaError, match=message):
+        foreign.read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
+def test_weights_come_from_a_file_only(kind: str, alga: Alga, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    exchange(tmp_path / "in" / "weights", kind)
+    result = alga("import", tmp_path / "in" / "weights", "--out", tmp_path / "run")
+    expected = "is a directory" if kind == "folder" else "expected an ordinary file, got a pipe, a socket or a device"
+    assert (result.code, result.err.count("\n")) == (2, 1), result.err
+    assert expected in result.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_link_to_weights_that_a_person_names_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(PARITY / "model.safetensors")
+    assert foreign.read(tmp_path / "link").ours
+
+
+def test_weights_that_are_not_finite_are_no_network(parity: Path) -> None:
+    (parity / "certificate.json").unlink()
+    data = (parity / "model.safetensors").read_bytes()
+    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    for value in (torch.nan, torch.inf, -torch.inf):
+        weights = safetensors.torch.load(data)
+        weights["head.weight"][0, 0] = value
+        (parity / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata))
+        with pytest.raises(AlgaError, match="holds a number that is not finite"):
+            runs.load(parity)

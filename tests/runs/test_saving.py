@@ -1,0 +1,212 @@
+"""A run changes at one moment: readers see the old one or the new one, also after full disks and kills."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alga import runs
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.runs import Run, checksums
+from alga.trust.certificate import Certificate
+from tests.conftest import Alga
+from tests.killing import Kill, dying
+
+
+@pytest.fixture
+def other(parity: Path) -> Run:
+    """The same network, judged again: its certificate says less."""
+    run = runs.load(parity)
+    assert run.certificate is not None
+    return dataclasses.replace(run, certificate=dataclasses.replace(run.certificate, strength="checked", proof=None))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def strength(folder: Path) -> str:
+    certificate = runs.load(folder).certificate
+    assert isinstance(certificate, Certificate)
+    return certificate.strength
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "os.open", "os.replace"])
+def test_a_full_disk_at_any_moment_leaves_the_old_run(
+    call: str, parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moments: each time that the system is asked for room."""
+    before, asked, left = content(parity), getattr(os, call.partition(".")[2]), 0
+
+    def full(*given: Any, **more: Any) -> Any:
+        nonlocal left
+        makes = call != "os.open" or bool(given[1] & os.O_CREAT)
+        left -= int(makes)
+        if makes and left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return asked(*given, **more)
+
+    for moment in range(100):
+        left = moment
+        monkeypatch.setattr(call, full)
+        try:
+            runs.keep(parity, other)
+        except OSError as problem:
+            assert problem.errno == errno.ENOSPC  # noqa: PT017
+            monkeypatch.undo()
+        else:
+            break
+        now = content(parity)
+        if call != "os.replace" or now[checksums.NAME] == before[checksums.NAME]:
+            assert now == before
+        assert strength(parity) == ("proven" if now[checksums.NAME] == before[checksums.NAME] else "checked")
+    monkeypatch.undo()
+    assert moment >= 3
+    assert strength(parity) == "checked"
+
+
+def after(changes: int) -> Callable[[str], bool]:
+    """Tell, change by change, whether so many were made already."""
+    made = itertools.count()
+    return lambda _: next(made) >= changes
+
+
+def test_a_kill_at_any_moment_leaves_the_old_run_or_the_new_one(
+    parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    for moment in range(100):
+        folder = Path(shutil.copytree(parity, tmp_path / f"{moment}"))
+        dying(monkeypatch, after(moment))
+        try:
+            runs.keep(folder, other)
+        except Kill:
+            monkeypatch.undo()
+        else:
+            break
+        seen.append(strength(folder))
+        checksums.hold(folder).release()  # as the next writer does
+        assert strength(folder) == seen[-1]
+        checksums.check(folder)
+        assert content(folder).keys() - {files.LOCK} == content(parity).keys()
+    monkeypatch.undo()
+    assert seen == sorted(seen, reverse=True)  # proven until the one moment, checked from then on
+    assert set(seen) == {"proven", "checked"}
+    assert len(seen) >= 8
+    assert content(folder).keys() == content(parity).keys()
+
+
+def test_a_run_that_a_kill_left_half_placed_is_finished_by_the_next_writer(
+    parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch, alga: Alga
+) -> None:
+    done = dying(monkeypatch, lambda change: change == "place certificate.json")
+    with pytest.raises(Kill):
+        runs.keep(parity, other)
+    monkeypatch.undo()
+    assert "place SHA256SUMS" in done
+    assert "proven" in (parity / "certificate.json").read_text()
+    assert strength(parity) == "checked"
+    assert alga("certify", parity, "--save").code == 0
+    assert strength(parity) == "checked"
+    assert '"checked"' in (parity / "certificate.json").read_text()
+
+
+def test_weights_and_certificate_change_together(
+    parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that is trained on: other weights, another certificate."""
+    import torch
+
+    from alga.runs import Weights
+
+    changed = runs.load(parity, read_certificate=False)
+    with torch.no_grad():
+        changed.model.head.weight.mul_(1.5)
+    new = dataclasses.replace(changed, weights=Weights.of(changed.config, changed.model)).judged()
+    assert new.certified
+    old, seen = runs.load(parity).sha256, []
+    for moment in range(100):
+        dying(monkeypatch, after(moment))
+        try:
+            runs.save(parity, new)
+        except Kill:
+            monkeypatch.undo()
+        else:
+            break
+        found = runs.load(parity)
+        assert found.certified
+        seen.append(found.sha256)
+        checksums.hold(parity).release()
+    monkeypatch.undo()
+    assert seen[0] == old
+    assert runs.load(parity).sha256 == new.sha256 != old
+
+
+def test_weights_without_a_certificate_take_the_old_one_away(parity: Path) -> None:
+    run = runs.load(parity)
+    runs.save(parity, dataclasses.replace(run, certificate=None, table=None))
+    assert not runs.load(parity).certified
+    assert not {"certificate.json", "table.json"} & content(parity).keys()
+
+
+def test_a_link_that_waits_for_its_place_is_not_put_there(parity: Path, alga: Alga) -> None:
+    """A stranger may name it as if a kill had left it."""
+    sha256 = (parity / checksums.NAME).read_text().split()[0]
+    waiting = parity / f".README.md.{sha256}{checksums.WAITING}"
+    waiting.symlink_to(parity / "config.json")
+    before = content(parity)
+    with pytest.raises(AlgaError, match="is a link"):
+        runs.load(parity)
+    result = alga("certify", parity, "--save")
+    assert (result.code, "is a link" in result.err) == (2, True)
+    assert content(parity) == before
+
+
+WRITER = """
+import dataclasses, sys, time
+from collections.abc import Callable
+from pathlib import Path
+from alga import runs
+folder = Path(sys.argv[1])
+proven = runs.load(folder)
+weaker = dataclasses.replace(proven.certificate, strength="checked", proof=None)
+checked = dataclasses.replace(proven, certificate=weaker)
+print("ready", flush=True)
+while True:
+    for run in (checked, proven):
+        runs.keep(folder, run)
+        time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("loads", [400, pytest.param(5000, marks=pytest.mark.slow)])
+def test_readers_see_the_old_run_or_the_new_one_while_it_is_written(parity: Path, loads: int) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, parity], stdout=subprocess.PIPE, text=True)
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        seen = {"proven": 0, "checked": 0}
+        for _ in range(loads):
+            seen[strength(parity)] += 1
+        assert writer.poll() is None
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert min(seen.values()) > loads // 20  # it did change under the readers, all the time
+
+
+def test_a_folder_that_never_holds_still_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums.Snapshot, "holds", lambda _: False)
+    with pytest.raises(AlgaError, match="is being written to all the time"):
+        runs.load(parity)

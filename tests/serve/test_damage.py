@@ -1,0 +1,111 @@
+"""A weight moved in a copy: the certificate and every answer are the copy's, and the problem stays as it was asked."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from alga.base.errors import AlgaError
+from alga.serve import damage
+from alga.serve.limits import RefusedError
+from alga.serve.registry import Desk, Shelf
+from alga.serve.schemas import Problem, Verb
+from alga.solve.arithmetic import Arithmetic
+from alga.tasks import numbers
+
+MOST = 1000
+
+
+@pytest.fixture(scope="module")
+def desk() -> Desk:
+    return Desk(Shelf())
+
+
+def solved(desk: Desk, name: str, amount: float, problem: Problem) -> dict[str, Any]:
+    calculator = desk.calculator(name)
+    hurt, _ = damage.damaged(calculator, damage.favourite(calculator), amount)
+    return damage.solved(desk, hurt, problem, MOST)
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "operands", "answer"),
+    [
+        ("addition", "add", ["-5", "-9"], "-14"),
+        ("addition", "add", ["-5", "9"], "4"),
+        ("addition", "sub", ["-5", "9"], "-14"),
+        ("times-a-digit", "mul", ["37", "-48"], "-1776"),
+        ("addition", "mul", ["37", "48"], "1776"),
+        ("comparison", "divmod", ["1000", "-37"], "-28 -36"),
+        ("arithmetic", "sub", ["1000", "1"], "999"),
+        ("addition-base-16", "add", ["FF", "1"], "100"),
+        ("addition-lookahead", "add", ["65785", "8765"], "74550"),
+    ],
+)
+def test_a_copy_that_is_as_it_was_solves_the_problem_that_was_asked(
+    desk: Desk, name: str, verb: Verb, operands: list[str], answer: str
+) -> None:
+    found = solved(desk, name, 0.0, Problem(verb=verb, operands=operands))
+    assert (found["answer"], found["exact"], found["operands"]) == (answer, answer, operands)
+
+
+def test_the_copy_takes_part_and_its_wrong_steps_are_told(desk: Desk) -> None:
+    found = solved(desk, "times-a-digit", 2.0, Problem(verb="mul", operands=["37", "48"]))
+    assert (found["answer"], found["exact"], found["certified"]) == ("1786", "1776", False)
+    problems = found["problems"]
+    assert [(problem["expression"], problem["after"]) for problem in problems] == [
+        ("37×8", "6 is settled; 30 goes on"),
+        ("37×4", ""),
+        ("30+148", ""),
+    ]
+    steps = [(step["prompt"], step["text"], step["expected"]) for problem in problems for step in problem["steps"]]
+    assert [step for step in steps if step[1] != step[2]] == [("56C38", "30S", "29S")]
+    assert len(steps) == found["steps"]
+
+
+@pytest.mark.parametrize(("amount", "certified"), [(0.25, True), (0.5, False)])
+def test_answer_and_certificate_of_a_copy_agree(desk: Desk, amount: float, certified: bool) -> None:
+    calculator = desk.calculator("addition")
+    problem = Problem(verb="add", operands=["65785", "8765"])
+    report = damage.report(desk, calculator, damage.favourite(calculator), amount, problem, most=MOST)
+    assert report["certificate"]["certified"] is certified
+    assert report["solved"]["certified"] is certified
+    assert (report["example"] is None) is certified
+
+
+def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(desk: Desk) -> None:
+    """A difference that came out with a sign in its midst is no number to go on with; the problem itself was one."""
+    found = solved(desk, "subtraction", -8.0, Problem(verb="divmod", operands=["1000", "37"]))
+    assert found["failure"].startswith(
+        "a wrong step led to what is no problem: a number has only the digits 0-9, got '-'"
+    )
+    assert (found["answer"], found["exact"], found["certified"]) == (None, "27 1", False)
+    assert any(step["text"] != step["expected"] for problem in found["problems"] for step in problem["steps"])
+
+
+def test_what_is_wrong_with_a_problem_is_said(desk: Desk) -> None:
+    for verb, operands, why in (
+        ("add", ["1.5", "2"], "got '.' at position 2"),
+        ("divmod", ["1", "0"], "divided by zero"),
+        ("mul", ["1", "2", "3"], "takes two numbers, got 3"),
+        ("cmp", ["1", "2"], "does not cmp"),
+    ):
+        with pytest.raises(AlgaError, match=why):
+            solved(desk, "addition", 1.0, Problem.model_validate({"verb": verb, "operands": operands}))
+    with pytest.raises(RefusedError, match="more than 1,000 steps"):
+        solved(desk, "addition", 0.0, Problem(verb="mul", operands=["7" * 40, "9" * 40]))
+
+
+@pytest.mark.parametrize("base", [2, 8, 10, 16])
+def test_exact_agrees_with_certified_networks(base: int) -> None:
+    """Two ways that share no code: Python's integers, and steps of the networks."""
+    rng, arithmetic = Random(base), Arithmetic(base)
+    for _ in range(20):
+        a, b = (f"{rng.choice(('', '-'))}{_digits(rng, base)}" for _ in range(2))
+        for verb in ("add", "sub", "mul", "divmod", "cmp"):
+            assert numbers.signed_answer(verb, (a, b), base) == arithmetic.solve(verb, a, b).answer, (verb, a, b)
+
+
+def _digits(rng: Random, base: int) -> str:
+    return "".join(rng.choices(Arithmetic(base).digits[1:], k=rng.randint(1, 6)))

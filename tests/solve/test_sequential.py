@@ -1,0 +1,116 @@
+"""The sequential engine and its traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alga import tasks
+from alga.base.errors import AlgaError
+from alga.network.decoder import Decode, Decoded
+from alga.solve import engines
+from alga.solve.calculator import Calculator
+from alga.solve.engines import as_table, sequential
+
+ADDITION = tasks.find("addition")
+
+FIRST = """\
+      Autoregressive generation to compute: 65785+8765
+       1ª) INPUT: 55    generates three OUTPUTS: 10S
+       2ª) INPUT: 10C86 generates three OUTPUTS: 15S
+       3ª) INPUT: 15C77 generates three OUTPUTS: 15S
+       4ª) INPUT: 15C58 generates three OUTPUTS: 14S
+       5ª) INPUT: 14C6  generates two   OUTPUTS: 7S
+Read the last digits of each block of outputs from bottom to top
+   including all digits of the 5ª line (the last generation)
+                      Final answer: 74550"""
+
+# The paper writes "4º" in the last but one line here and "5ª" there above; we write ª in both.
+SECOND = """\
+      Autoregressive generation to compute: 9582+9261
+       1ª) INPUT: 21    generates two   OUTPUTS: 3S
+       2ª) INPUT: 3C86  generates three OUTPUTS: 14S
+       3ª) INPUT: 14C52 generates two   OUTPUTS: 8S
+       4ª) INPUT: 8C99  generates three OUTPUTS: 18S
+Read the last digits of each block of outputs from bottom to top
+   including all digits of the 4ª line (the last generation)
+                      Final answer: 18843"""
+
+
+@pytest.mark.parametrize(("a", "b", "printed"), [("65785", "8765", FIRST), ("9582", "9261", SECOND)])
+def test_the_papers_traces_are_reproduced_to_the_letter_but_for_its_one_odd_ordinal(
+    adder: Calculator, a: str, b: str, printed: str
+) -> None:
+    assert str(adder.trace(a, b)) == printed
+
+
+def test_many_problems_side_by_side_are_answered_as_one_by_one(adder: Calculator) -> None:
+    problems = [("7", "9999"), ("0", "0"), ("123456789", "987654321"), ("5", "5"), ("00099", "1")]
+    together = adder.solve_many(problems, engine="sequential")
+    assert [result.answer for result in together] == [str(int(a) + int(b)) for a, b in problems]
+    assert [result.as_dict()["steps"] for result in together] == [4, 1, 9, 1, 2]
+    alone = [adder.solve(*problem, engine="sequential") for problem in problems]
+    assert [r.solution for r in alone] == [r.solution for r in together]
+    assert together[0].network_calls < sum(r.network_calls for r in alone)
+
+
+def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Callable[..., Decode]) -> None:
+    exact, asked = faulty(ADDITION), []
+
+    def decode(prompts: Sequence[str]) -> list[Decoded]:
+        asked.append(list(prompts))
+        return exact(prompts)
+
+    sequential.solve(ADDITION, decode, [("111", "111"), ("11", "11"), ("111", "111")])
+    assert asked == [["11"], ["2C11"], ["2C11"]]
+
+
+def test_an_output_that_never_stops_ends_the_problem_at_that_step(faulty: Callable[..., Decode]) -> None:
+    decode = faulty(ADDITION, {"10C86": "155"})
+    failed, fine = sequential.solve(ADDITION, decode, [("65785", "8765"), ("1", "2")], keep_steps=True)
+    assert failed.answer is None
+    assert failed.steps == 2
+    assert failed.failure == "the network failed at step 2: it wrote '155' for 10C86"
+    assert as_table(ADDITION, failed).endswith(failed.failure)
+    assert fine.answer == "3"
+
+
+def test_a_wrong_output_goes_on_as_the_network_said(faulty: Callable[..., Decode]) -> None:
+    """The engine chains what the network wrote; it corrects nothing."""
+    (solution,) = sequential.solve(ADDITION, faulty(ADDITION, {"55": "11S"}), [("15", "15")])
+    assert solution.answer == "31"
+
+
+def test_generated_tokens_and_steps_are_counted(adder: Calculator) -> None:
+    counted = adder.solve("65785", "8765", engine="sequential").as_dict()
+    assert (counted["steps"], counted["rounds"], counted["generated_tokens"]) == (5, 5, 14)
+
+
+def test_the_engine_runs_a_task_from_the_left_with_a_setting(faulty: Callable[..., Decode]) -> None:
+    division = tasks.find("division-by-a-digit")
+    (solution,) = sequential.solve(division, faulty(division), [("1234567", "9")])
+    assert solution.answer == "137174 r1"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(*[st.text("0123456789", min_size=1, max_size=40)] * 2), min_size=1, max_size=20))
+def test_the_shipped_adder_adds(problems: list[tuple[str, str]]) -> None:
+    adder = Calculator.from_pretrained()
+    assert [r.answer for r in adder.solve_many(problems, engine="sequential")] == [
+        str(int(a) + int(b)) for a, b in problems
+    ]
+
+
+def test_progress_is_told_to_the_end(faulty: Callable[..., Decode]) -> None:
+    told: list[tuple[int, int]] = []
+    problems = [("111", "1"), ("1", "1")]
+    sequential.solve(ADDITION, faulty(ADDITION), problems, watch=lambda done, total: told.append((done, total)))
+    assert told == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(AlgaError, match="unknown engine 'abacus'; there are table, sequential, lookahead"):
+        engines.find("abacus")

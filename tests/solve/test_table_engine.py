@@ -1,0 +1,182 @@
+"""The table engine: what the network would say, at memory speed, from texts and from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alga import tasks
+from alga.base.errors import AlgaError
+from alga.network.decoder import Decode
+from alga.solve import evaluation
+from alga.solve.calculator import Calculator, load
+from alga.solve.engines import loop, sequential
+from alga.solve.engines import table as engine
+from alga.solve.engines.machine import Machine, machine_of
+from alga.tasks import Task
+from alga.trust.table import Table, extract
+
+ADDITION, SUBTRACTION, PARITY = (tasks.find(name) for name in ("addition", "subtraction", "parity"))
+Make = Callable[..., Decode]
+
+
+def permuted() -> dict[str, str]:
+    """Every answer of addition with its last digit replaced by another."""
+    digits = dict(zip("0123456789", "3847190562", strict=True))
+    return {p: f"{i.output[:-1]}{digits[i.output[-1]]}S" for p, i in ADDITION.domain.items()}
+
+
+FAST: dict[str, tuple[Task, Mapping[str, str]]] = {
+    "addition": (ADDITION, {}),
+    "addition-padded": (tasks.find("addition-padded"), {}),
+    "subtraction": (SUBTRACTION, {}),
+    "parity": (PARITY, {}),
+    "comparison": (tasks.find("comparison"), {}),
+    "comparison, one wrong answer": (tasks.find("comparison"), {"<C55": ">S"}),
+    "addition in base 16": (tasks.find("addition-base-16"), {}),
+    "digits permuted": (ADDITION, permuted()),
+    "one wrong digit": (ADDITION, {"3C45": "8S"}),
+    "one wrong carry": (ADDITION, {"3C45": "19S"}),
+    "one wrong first step": (ADDITION, {"55": "11S"}),
+    "a column wrong after every context": (ADDITION, {f"{i}C27": "5S" for i in range(20)}),
+    "a lone digit wrong": (ADDITION, {"14C6": "6S"}),
+    "subtraction, one wrong digit": (SUBTRACTION, {"-7C52": "4S"}),
+    "contexts that differ in the ending alone": (
+        ADDITION,
+        {f"15C{c}": f"{ADDITION.step('5', c)}S" for c in ADDITION.layout.following("")}
+        | {"3C14": "15S", "3C05": "15S"},
+    ),
+}
+
+
+def machine(name: str, faulty: Make) -> Machine:
+    task, faults = FAST[name]
+    return Machine(task, extract(task.domain, faulty(task, faults)))
+
+
+def by_loop(made: Machine, operands: tuple[str, ...]) -> str:
+    rows = made.procedure.layout.rows(*operands)
+    assert rows is not None
+    return made.procedure.tidied(loop.text_of(made, rows))
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_the_loop_answers_as_replaying_step_by_step_does(name: str, faulty: Make) -> None:
+    made = machine(name, faulty)
+    assert made.words is not None
+    problems = evaluation.draw(made.procedure, count=150, max_digits=90)
+    compared = [problem.operands for problem in problems if problem.digits > 2]
+    assert len(compared) > 100
+    for operands in compared:
+        assert by_loop(made, operands) == engine.replay(made, operands).answer
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_replaying_answers_as_the_network_does_step_by_step(name: str, faulty: Make) -> None:
+    task, faults = FAST[name]
+    made, decode = machine(name, faulty), faulty(task, faults)
+    problems = [problem.operands for problem in evaluation.draw(task, count=60, max_digits=30)]
+    for solution, operands in zip(sequential.solve(task, decode, problems), problems, strict=True):
+        assert engine.replay(made, operands).answer == solution.answer
+
+
+def test_the_classes_of_exact_addition_are_with_and_without_a_carry(faulty: Make) -> None:
+    classes = machine("addition", faulty).classes
+    assert classes is not None
+    assert {classes.of[str(i)] for i in range(10)} == {0}
+    assert {classes.of[str(i)] for i in range(10, 20)} == {1}
+    assert classes.moves["45"] == (("9", 0), ("0", 1))
+
+
+@pytest.mark.parametrize("name", ["times-a-digit", "division-by-a-digit"])
+def test_what_the_loop_cannot_take_is_replayed(name: str, faulty: Make) -> None:
+    task = tasks.find(name)
+    table = extract(task.domain, faulty(task))
+    assert machine_of(task, table).words is None
+    problems = [problem.operands for problem in evaluation.draw(task, count=50, max_digits=200)]
+    answers = [solution.answer for solution in engine.solve(task, table, problems)]
+    assert answers == [task.oracle(*operands) for operands in problems]
+
+
+@pytest.mark.parametrize("faults", [{"10C86": "155"}, {"55": "1CS"}, {"15C58": "S"}])
+def test_a_failing_step_is_told_as_the_sequential_engine_tells_it(faults: dict[str, str], faulty: Make) -> None:
+    decode = faulty(ADDITION, faults)
+    table = extract(ADDITION.domain, decode)
+    assert machine_of(ADDITION, table).words is None
+    problem = ("65785", "8765")
+    (ours,) = engine.solve(ADDITION, table, [problem])
+    (theirs,) = sequential.solve(ADDITION, decode, [problem])
+    assert (ours.failure, ours.steps, ours.answer) == (theirs.failure, theirs.steps, None)
+    assert ours.failure
+
+
+def test_a_prompt_that_rounding_decides_is_told(faulty: Make) -> None:
+    exact, unsure = faulty(ADDITION), faulty(ADDITION, margin=1e-5)
+    table = extract(ADDITION.domain, lambda prompts: [(unsure if p == "10C86" else exact)([p])[0] for p in prompts])
+    assert machine_of(ADDITION, table).words is None
+    met, not_met = engine.solve(ADDITION, table, [("65785", "8765"), ("1", "2")])
+    assert (met.answer, met.uncertain) == ("74550", "10C86")
+    assert not_met.uncertain is None
+    (step_by_step,) = sequential.solve(ADDITION, unsure, [("65785", "8765")])
+    assert step_by_step.uncertain == "55"
+
+
+@settings(max_examples=200, deadline=None)
+@given(*[st.integers(0, 400).flatmap(lambda n: st.text("0123456789", min_size=n + 1, max_size=n + 1))] * 2)
+def test_the_shipped_table_adds(a: str, b: str) -> None:
+    assert load().solve(a, b, engine="table").answer == str(int(a) + int(b))
+
+
+@pytest.mark.parametrize("bad", ["12x4", "12 4", "-124", "１２", "", "1²", "12\x004"])
+def test_a_wrong_character_is_refused_alike_however_long_the_number(bad: str, adder: Calculator) -> None:
+    with pytest.raises(AlgaError) as short:
+        adder.add(bad, "1")
+    with pytest.raises(AlgaError) as long:
+        adder.add(bad and bad + "7" * 500, "1" * 500)
+    assert str(long.value) == str(short.value)
+
+
+def test_more_than_two_numbers_and_uneven_lengths(adder: Calculator) -> None:
+    numbers = ["9" * 300, "1", "0" * 80 + "5" * 70, "123456789" * 20]
+    assert adder.add(*numbers, engine="table") == str(sum(map(int, numbers)))
+
+
+def test_the_compiler_is_loaded_when_it_pays(adder: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert adder.run.table is not None
+    made = Machine(ADDITION, adder.run.table)
+    monkeypatch.delitem(__import__("sys").modules, "alga.solve.engines.loop")
+    assert engine._by_loop(made, ("7" * 1000, "5" * 1000)) is None
+    engine.replay(made, ("7" * 1000, "5" * 1000))
+    made.replayed = engine.COMPILE_FROM
+    assert engine._by_loop(made, ("7" * 1000, "5" * 1000)) is not None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_engines_agree_on_imperfect_networks_wherever_margins_are_clear(seed: int) -> None:
+    """The adder with noise on its weights: wrong on some prompts, differently for every seed."""
+    calculator = load()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in calculator.run.model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * parameter.std() * (0.25 + 0.1 * seed))
+    certificate = calculator.certify()
+    assert not certificate.certified
+    problems = [p.operands for p in evaluation.draw(calculator.procedure, count=150, max_digits=80, seed=seed)]
+    fast = calculator.solve_many(problems, engine="table")
+    slow = calculator.solve_many(problems, engine="sequential")
+    compared = 0
+    for ours, theirs in zip(fast, slow, strict=True):
+        if not (ours.uncertain or theirs.uncertain):
+            assert (ours.answer, ours.failure) == (theirs.answer, theirs.failure)
+            compared += 1
+    assert compared > 100
+    assert not fast[0].certified
+
+
+def test_a_table_that_does_not_know_a_column_is_a_bug_not_an_answer() -> None:
+    with pytest.raises(KeyError):
+        engine.solve(PARITY, Table("parity", {"0": "0"}), [("1",)])

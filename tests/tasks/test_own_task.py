@@ -1,0 +1,99 @@
+"""A task from a person's own file: as documented, and refused where it breaks the contract."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from alga import tasks
+from alga.research import trials
+from alga.training import recipes
+from tests.conftest import ROOT, Alga
+
+PAGE = (ROOT / "docs" / "own-task.md").read_text()
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The task of docs/own-task.md, as mine.py in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.setattr("alga.tasks.catalogue._OWN", {})
+    return tmp_path / "mine.py"
+
+
+@pytest.mark.slow
+def test_the_own_task_of_the_documentation_works_as_written(
+    mine: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    outputs = [alga(*command.split()[1:]) for command in commands.splitlines()]
+    assert [result.code for result in outputs] == [0, 0, 0, 0]
+    assert "certified for collatz of any length" in outputs[0].out
+    assert "Final answer: 82" in outputs[2].out
+    refused = alga("solve", "runs/collatz", "28", "--task", "mine.py:Collatz")
+    said = "alga: collatz: '8' cannot be the first column (column 1 of 2, from the right)\n"
+    assert (refused.code, refused.err) == (2, said)
+    # A network is not used with a task that is not named, or that has changed since.
+    monkeypatch.setattr("alga.tasks.catalogue._OWN", {})
+    unnamed = alga("solve", "runs/collatz", "27")
+    assert unnamed.code == 2
+    assert "unknown task 'collatz'" in unnamed.err
+    assert "your own as --task FILE.py:CLASS" in unnamed.err
+    mine.write_text(mine.read_text() + "\n# changed\n")
+    changed = alga("solve", "runs/collatz", "27", "--task", "mine.py:Collatz")
+    assert changed.code == 2
+    assert "the task collatz has changed since this network was trained" in changed.err
+
+
+def test_the_example_of_the_documentation_is_twelve_lines_of_ones_own() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 12
+
+
+def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> None:
+    first = tasks.find("mine.py:Collatz")
+    mine.write_text(mine.read_text() + "\n# changed\n")
+    second = tasks.find("mine.py:Collatz")
+    assert first.source != second.source
+    assert tasks.known("collatz") is second
+    assert trials.settings(recipes.find("fast", "mine.py:Collatz"), 0)["source"] == second.source
+    assert "source" not in trials.settings(recipes.find("fast"), 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('Digits(first="13579")', "Digits(1 / 0)", "is no task yet (ZeroDivisionError: division by zero)"),
+        (
+            "3 * int(column) + carry",
+            "2 * int(column) + carry",
+            "steps of collatz of 1 spell '3', its answer is '4'",
+        ),
+        ("class Collatz(Procedure)", "class Collatz", "has no class Collatz that is a Task"),
+        ("class Collatz", "class Colatz", "has no class Collatz that is a Task"),
+        ('"collatz"', '"parity"', "is called 'parity', as one that is here already"),
+        ("def step", "def view(self, before):\n        return ''\n\n    def step", "is ambiguous"),
+        ("from alga.tasks import", "from alga.tasks import import", "is no task yet (SyntaxError"),
+        (
+            'name = "collatz"',
+            'name, symbols = "collatz", "0123456789" + "".join(map(chr, range(500, 800)))',
+            "has 310 symbols; 250 are the most",
+        ),
+        (
+            "class Collatz(Procedure):",
+            "class Collatz(Task):\n    def first_columns(self, setting): return '13579'",
+            "is written for ALGA 0.1; docs/own-task.md says what a task is now",
+        ),
+    ],
+)
+def test_a_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old: str, new: str, message: str) -> None:
+    mine.write_text("from alga.tasks import Task\n" + mine.read_text().replace(old, new))
+    refused = alga("train", "--task", "mine.py:Collatz", "--out", "run")
+    assert refused.code == 2
+    assert message in refused.err
+    assert refused.err.count("\n") == 1
+    assert not Path("run").exists()

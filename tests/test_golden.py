@@ -1,0 +1,32 @@
+"""What must stay while the code moves: shipped networks, commands' outputs, resumed bits."""
+
+from __future__ import annotations
+
+import pytest
+
+from alga import tasks
+from tests import golden
+
+
+@pytest.mark.parametrize("command", golden.COMMANDS)
+def test_commands_print_what_they_printed(command: str) -> None:
+    assert golden._run(command.split()) == golden.golden("commands")[command]
+
+
+def test_shipped_networks_and_domains_keep_their_hashes() -> None:
+    known = golden.golden("networks")
+    known.pop(f"task {golden.LARGE}")
+    assert golden.networks(large=False) == known
+
+
+@pytest.mark.slow
+def test_a_domain_of_two_million_prompts_keeps_its_hash() -> None:
+    assert golden._domain(tasks.find(golden.LARGE)) == golden.golden("networks")[f"task {golden.LARGE}"]
+
+
+def test_a_resumed_training_ends_in_the_same_bits() -> None:
+    ((processor, found),) = golden.training().items()
+    known = golden.golden("training")
+    if processor not in known:
+        pytest.skip(f"no golden training for {processor}")
+    assert found == known[processor]

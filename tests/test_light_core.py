@@ -1,0 +1,45 @@
+"""Without the extra `train`: what runs without torch, and what says in one line that it cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+for package in ("torch", "matplotlib"):
+    sys.modules[package] = None  # as if it were not installed
+sys.argv = ["alga", *sys.argv[1:]]
+from alga.__main__ import main
+main()
+"""
+
+
+def without_torch(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_a_small_network_is_proven_without_torch() -> None:
+    done = without_torch("certify", "parity", "--proof", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"strength": "proven"' in done.stdout
+    assert '"torch"' not in done.stdout
+
+
+def test_the_network_itself_adds_without_torch() -> None:
+    done = without_torch("add", "65785", "8765", "--trace")
+    assert "Final answer: 74550" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lacking"),
+    [(("train", "--task", "parity"), "torch"), (("certify", "parity", "--figure", "x.png"), "matplotlib")],
+)
+def test_what_needs_the_extra_says_so_in_one_line(arguments: tuple[str, ...], lacking: str) -> None:
+    done = without_torch(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("alga: ")
+    assert line.endswith(f"needs {lacking}: in ALGA's checkout, pip install -e '.[train]'")

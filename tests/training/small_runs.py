@@ -1,0 +1,24 @@
+"""Small trainings that several tests run, and what they leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from alga.runs import Weights
+from alga.training.trainer import Training
+from tests.conftest import tiny
+
+
+def trained(folder: Path | None, **changes: object) -> Training:
+    training = Training.start(folder, tiny(**changes), seed=5)
+    list(training.run())
+    return training
+
+
+def bits(training: Training) -> bytes:
+    return Weights.of(training.config, training.model).data
+
+
+def steps_in(folder: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()]

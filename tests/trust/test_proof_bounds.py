@@ -1,0 +1,288 @@
+"""Every bound of the proof, alone: what is sampled stays inside, and not inside a thousandth of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from alga import runs
+from alga.network.compiled import erf
+from alga.runs import config
+from alga.trust.assumptions import EXP_UNITS
+from alga.trust.proof import lemmas
+from alga.trust.proof.bounds import MAX_GRAM_SIZE, SLACK, norms
+from alga.trust.proof.formats import FLOAT32, FLOAT64, REAL, NumberFormat
+from alga.trust.proof.lemmas import Affine, Ball
+from alga.trust.proof.rounding import Rounding
+from tests.sloppy import Array, Sloppy
+from tests.trust.test_proof import DTYPES
+
+RNG = np.random.default_rng
+
+
+def ball(mid: Array, radius: float = 0.0) -> Ball:
+    return Ball(mid, np.ones(mid.shape[-1]), np.full((1, *mid.shape[:2]), radius))
+
+
+def nearby(rng: np.random.Generator, mid: Array, radius: float) -> Array:
+    """Return vectors on the sphere around each midpoint."""
+    step = rng.normal(size=mid.shape)
+    return mid + radius * step / np.linalg.norm(step, axis=-1, keepdims=True)
+
+
+def embedding_case() -> float:
+    rows, places = (RNG(0).normal(size=(50, 4, 64)).astype(np.float32) for _ in range(2))
+    places = places[0] * np.float32(0.3)
+    found = lemmas.embedding(rows.astype(float), places.astype(float), Rounding((FLOAT32,)))
+    return float((np.linalg.norm((rows + places) - found.mid_BLD, axis=-1) / found.radius_ABL[0]).max())
+
+
+def linear_case() -> float:
+    rng = RNG(1)
+    x, matrix = rng.normal(size=(20, 4, 64)).astype(np.float32), rng.normal(size=(9, 64)).astype(np.float32)
+    mid, own, _ = lemmas.linear(ball(x.astype(float)), Affine(matrix.astype(float), np.zeros(9)), Rounding((FLOAT32,)))
+    terms = x[..., None, :] * matrix
+    return float((np.abs(np.add.accumulate(terms, axis=-1)[..., -1] - mid) / own[0]).max())
+
+
+def moments_case() -> float:
+    """Numbers far from zero: their variance by sums of squares loses most."""
+    rng = RNG(2)
+    x = (30 + rng.normal(size=(40, 2, 64))).astype(np.float32)
+    one = Affine(np.ones(64), np.zeros(64))
+    found = lemmas.norm(ball(x.astype(float)), one, Rounding((FLOAT32,)))
+    _, _, off = lemmas.linear(found, Affine(np.eye(64), np.zeros(64)), Rounding((REAL,)))
+    shape = runs.load("parity").config.model
+    sloppy = Sloppy(shape, {}, np.float32, rng)
+    return max(float((np.abs(sloppy.norm(x, "", True) - found.mid_BLD) / off[0]).max()) for _ in range(12))
+
+
+def attention_maps(rng: np.random.Generator, sharp: float) -> tuple[tuple[Affine, Affine, Affine], Affine]:
+    q, k, v, out = (Affine(rng.normal(size=(4, 4)), rng.normal(size=4)) for _ in range(4))
+    return (Affine(sharp * q.matrix, q.bias), k, v), Affine(out.matrix, out.bias)
+
+
+def attention_case(arithmetic: NumberFormat, radius: float, sharp: float) -> float:
+    rng = RNG(3)
+    maps, out = attention_maps(rng, sharp)
+    y = rng.normal(size=(30, 3, 4)).astype(np.float32).astype(float)
+    x = np.zeros_like(y)
+    hidden = np.zeros((3, 3), dtype=bool)
+    found = lemmas.attention(ball(x), ball(y, radius), maps, out, hidden, 1, Rounding((arithmetic,)))
+    dtype = DTYPES.get(arithmetic, np.float64)
+
+    def exactly(y: Array) -> Array:
+        q, k, v = ((y.astype(dtype) @ m.matrix.T.astype(dtype)) + m.bias.astype(dtype) for m in maps)
+        scores = (q @ k.swapaxes(1, 2)) / dtype(2)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        return np.asarray((weights @ v) @ out.matrix.T.astype(dtype) + out.bias.astype(dtype), float)
+
+    moved = (np.linalg.norm(exactly(nearby(rng, y, radius)) - found.mid_BLD, axis=-1) for _ in range(200))
+    return max(float((distance / found.radius_ABL[0]).max()) for distance in moved)
+
+
+def softmax_case() -> float:
+    """Values far larger than what they are made of: only the weights' rounding matters."""
+    rng = RNG(4)
+    gap = np.abs(rng.normal(size=(1, 500, 1, 6)))
+    gap[..., 0] = 0
+    exact = np.exp(-gap) / np.exp(-gap).sum(axis=-1, keepdims=True)
+    grown = np.exp(-gap.astype(np.float32).astype(float)).astype(np.float32)
+    found = grown / np.add.accumulate(grown, axis=-1)[..., -1:]
+    return float((np.abs(found - exact) / exact / lemmas.weight_errors(gap, exact, 6, Rounding((FLOAT32,)))).max())
+
+
+def feed_forward_case(arithmetic: NumberFormat, radius: float, width: int, shift: float = 0.0) -> float:
+    rng = RNG(5)
+    hidden = Affine(rng.normal(size=(3 * width, width)), rng.normal(size=3 * width))
+    out = Affine(rng.normal(size=(width, 3 * width)), np.zeros(width))
+    if width == 1:  # one unit at the bottom of its bend
+        hidden, out = Affine(np.ones((1, 1)), np.zeros(1)), Affine(np.ones((1, 1)), np.zeros(1))
+    y = shift + 0 * rng.normal(size=(30, 2, width)) if width == 1 else rng.normal(size=(30, 2, width))
+    x = np.zeros_like(y)
+    found = lemmas.feed_forward(ball(x), ball(y, radius), hidden, out, Rounding((arithmetic,)))
+
+    def exactly(y: Array) -> Array:
+        h = y @ hidden.matrix.T + hidden.bias
+        erf = torch.erf(torch.from_numpy(h * math.sqrt(0.5))).numpy()
+        return np.asarray((h * (1 + erf) / 2) @ out.matrix.T, float)
+
+    moved = (np.linalg.norm(exactly(nearby(rng, y, radius)) - found.mid_BLD, axis=-1) for _ in range(200))
+    return max(float((distance / found.radius_ABL[0]).max()) for distance in moved)
+
+
+def gelu_case() -> float:
+    h = RNG(6).normal(size=(1, 1, 1, 4000)).astype(np.float32) * 3
+    erf = torch.erf(torch.from_numpy(h * np.float32(math.sqrt(0.5)))).numpy()
+    exact = h * (1 + torch.erf(torch.from_numpy(h.astype(float) * math.sqrt(0.5))).numpy()) / 2
+    found = np.float32(0.5) * h * (1 + erf)
+    return float((np.abs(found - exact) / lemmas.gelu_error(np.abs(h.astype(float)), Rounding((FLOAT32,)))).max())
+
+
+def slope_case() -> float:
+    rng = RNG(7)
+    x = rng.normal(size=(60, 2, 4))
+    found = lemmas.norm(ball(x, 0.1), Affine(np.ones(4), np.zeros(4)), Rounding((REAL,)))
+    moved = nearby(rng, x, 0.1)
+    moved = moved - moved.mean(axis=-1, keepdims=True)
+    normed = moved / np.sqrt((moved**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return float((np.linalg.norm(normed - found.mid_BLD, axis=-1) / found.radius_ABL[0]).max())
+
+
+def head_case() -> float:
+    rng = RNG(8)
+    y, head = rng.normal(size=(50, 1, 4)), rng.normal(size=(5, 4))
+    right = rng.integers(5, size=(50, 1))
+    mid, off = lemmas.margins(ball(y, 0.1), head, right, Rounding((REAL,)))
+    logits = nearby(rng, y, 0.1) @ head.T
+    found = np.take_along_axis(logits, right[..., None], -1) - logits
+    return float((np.abs(found - mid) / off[0]).max())
+
+
+def scaled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose bounds are a thousand times too small."""
+
+    def smaller(*arguments: object) -> object:
+        found = function(*arguments)
+        return tuple(part * 1e-3 for part in found) if isinstance(found, tuple) else found * 1e-3
+
+    return smaller
+
+
+CASES: dict[str, Callable[[], float]] = {
+    "embedding_error": embedding_case,
+    "sum_error": linear_case,
+    "moment_errors": moments_case,
+    "weight_errors": softmax_case,
+    "gelu_error": gelu_case,
+    "norm_slope": slope_case,
+    "score_slopes": lambda: attention_case(REAL, 0.01, 5.0),
+    "weight_changes": lambda: attention_case(REAL, 0.01, 5.0),
+    "gelu_bend": lambda: feed_forward_case(REAL, 0.4, 1),
+    "norms": lambda: feed_forward_case(REAL, 0.01, 4),
+    "lengths": head_case,
+}
+
+
+@pytest.mark.parametrize("bound", CASES)
+def test_what_is_sampled_stays_inside_each_bound(bound: str) -> None:
+    assert 0 < CASES[bound]() <= 1
+
+
+@pytest.mark.parametrize("bound", CASES)
+def test_a_bound_that_is_put_wrong_is_found_out(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, bound, scaled(getattr(lemmas, bound)))
+    assert CASES[bound]() > 1
+
+
+def test_attention_in_float32_stays_inside_its_bound() -> None:
+    assert 0 < attention_case(FLOAT32, 0.0, 1.0) <= 1
+    assert 0 < feed_forward_case(REAL, 0.3, 4) <= 1
+
+
+# --- what docs/proof.md says of the programs that it covers -----------------------------------------------------------
+
+UNIT = 2.0**-24
+SHAPES = {name: config.load(runs.SHIPPED / name).model for name in runs.shipped()}
+
+
+def test_gelu_errs_by_less_than_its_budget_in_torch_and_in_compiled_code() -> None:
+    x = torch.linspace(-12, 12, 1_000_001)
+    x = x[x != 0]
+    exact = x.double() / 2 * torch.erfc(-x.double() * math.sqrt(0.5))
+
+    def units(found: torch.Tensor) -> float:
+        return float(((found.double() - exact) / x.double()).abs().max()) / UNIT
+
+    places = x[::100] * 0.5**0.5
+    fitted = torch.tensor([erf(place) for place in places.numpy()])
+    budget = lemmas.gelu_error(np.ones((1, 1, 1, 1)), Rounding((FLOAT32,))).item() / UNIT
+    assert budget == pytest.approx(13)
+    assert 1 < units(torch.nn.functional.gelu(x)) < 6.5 < budget
+    assert float((fitted - torch.erf(places.double())).abs().max()) < 6e-8
+
+
+def test_a_softmax_sees_at_least_three_positions_and_only_bitwise_ones_so_few() -> None:
+    seen = {name: shape.input_length + 1 for name, shape in SHAPES.items()}  # the prompt and what starts the output
+    assert {name.partition("-")[0] for name, count in seen.items() if count == 3} == {"and", "or", "xor"}
+    assert min(seen.values()) == 3
+    assert (
+        min(shape.input_length + shape.output_length for shape in SHAPES.values()) == 4
+    )  # what the bounds reckon with
+
+
+@pytest.mark.parametrize("positions", [3, 4, 8])
+def test_exp_keeps_its_budget_in_torch_and_would_not_by_powers_of_two(positions: int) -> None:
+    budget = EXP_UNITS * (positions + 1)
+    scores = -80 * torch.rand(100_000, positions, generator=torch.Generator().manual_seed(0))
+    scores[:, 0] = 0
+    exact = torch.softmax(scores.double(), -1)
+    assert float(((torch.softmax(scores, -1) - exact) / exact).abs().max()) / UNIT < budget
+    gaps, powers = -scores.double(), torch.exp2(scores * torch.tensor(math.log2(math.e)))
+    wrong = (powers.double() / torch.exp(-gaps) - 1).abs() / UNIT
+    assert float(wrong.max()) > 32  # what three positions allow
+    assert bool((wrong <= 3 * gaps + 2).all())
+
+
+def merged_as_assumed(width: int, vector: int) -> bool:
+    """Tell whether torch never merges a larger part of so many numbers into a smaller one."""
+    lanes, rest = divmod(width, vector)
+    return not 0 < rest < lanes and width <= 32 * vector
+
+
+def test_torch_merges_moments_as_assumed_at_every_shipped_width() -> None:
+    widths = {shape.width for shape in SHAPES.values() if shape.norms != "none"}
+    assert widths == {8, 16, 32, 64}
+    assert all(merged_as_assumed(width, vector) for width in widths for vector in (2, 4, 8, 16))
+    assert not merged_as_assumed(33, 16)
+    assert not merged_as_assumed(1024, 16)
+
+
+@pytest.mark.parametrize("width", [64, 33, 35, 66, 130, 1024])
+@pytest.mark.parametrize("shift", [0.0, 30.0])
+def test_the_norm_of_torch_stays_inside_the_bound_at_other_widths_too(width: int, shift: float) -> None:
+    x = (RNG(10).normal(size=(40, 3, width)) + shift).astype(np.float32)
+    found = lemmas.norm(ball(x.astype(float)), Affine(np.ones(width), np.zeros(width)), Rounding((FLOAT32,)))
+    _, _, off = lemmas.linear(found, Affine(np.eye(width), np.zeros(width)), Rounding((REAL,)))
+    normed = torch.nn.functional.layer_norm(torch.from_numpy(x), (width,)).numpy()
+    assert 0 < float((np.abs(normed - found.mid_BLD) / off[0]).max()) < 1
+
+
+@pytest.mark.parametrize(("side", "longer"), [(2, 3), (16, 16), (64, 256), (160, 200)])
+@pytest.mark.parametrize("powers", [3, 6])
+def test_gram_powers_lose_no_more_than_the_slack(side: int, longer: int, powers: int) -> None:
+    """One large singular value, and the others alike: where the powers' own rounding counts most."""
+    rng = RNG(11)
+    left, right = (np.linalg.qr(rng.normal(size=(size, side)))[0] for size in (side, longer))
+    for second in (0.0, 0.5, 0.99):
+        matrix = (left * np.array([1.0, *[second] * (side - 1)])) @ right.T
+        power = matrix.astype(np.longdouble) @ matrix.T.astype(np.longdouble)
+        for _ in range(powers):
+            power = power @ power
+        exact = np.sqrt((power**2).sum()) ** (np.longdouble(0.5) / 2**powers)
+        lost = abs(float(norms(matrix, powers) / SLACK / exact - 1))
+        assert lost < max(8, side * (side + longer)) * FLOAT64.unit < SLACK - 1
+
+
+def test_the_slack_covers_the_largest_gram_powers_and_larger_matrices_have_none() -> None:
+    assert MAX_GRAM_SIZE * FLOAT64.unit < SLACK - 1
+    for shape in SHAPES.values():
+        side, longer = sorted((shape.width, max(shape.hidden, shape.vocabulary)))
+        assert side * (side + longer) < MAX_GRAM_SIZE / 400
+    ones = np.ones((2, 3, 5_000_000))  # too long for its powers; their norm is the Frobenius norm
+    assert (norms(ones) > math.sqrt(15_000_000)).all()
+    assert norms(ones) == pytest.approx(math.sqrt(15_000_000), rel=5e-9)
+
+
+def test_norms_are_upper_bounds_and_close() -> None:
+    matrices = RNG(9).normal(size=(50, 16, 24))
+    exact = np.linalg.norm(matrices, 2, axis=(-2, -1))
+    assert (norms(matrices) >= exact).all()
+    assert (norms(matrices) <= 1.2 * exact).all()
+    assert float(norms(np.zeros((3, 3)))) < 1e-100
