@@ -182,4 +182,18 @@ def test_the_command_listens_before_it_imports_anything_that_takes_time() -> Non
         "alga.__main__",
         "alga.base",
         "alga.base.errors",
+        "atexit",
     }
+
+
+def test_a_signal_after_the_work_is_done_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(
+        "import os, sys\n"
+        "from alga import __main__ as entry\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 15)\n"
+        "sys.late, sys.argv = Late(), ['alga', '--version']\n"
+        "entry.main()\n"
+    )
+    done = subprocess.run([sys.executable, tmp_path / "late.py"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
