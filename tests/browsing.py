@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -30,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     from alga.serve import single
 
     path = tmp_path_factory.mktemp("page") / "adder.html"
-    path.write_bytes(single.page(load()))
+    path.write_bytes(single.page(Solver.load()))
     assert path.stat().st_size < 3_000_000
     return path.as_uri()
 

@@ -26,7 +26,7 @@ from alga.network.decoder import Decode, Decoded
 from alga.network.tokens import Tokens
 from alga.runs import SHIPPED
 from alga.runs.recipe import Recipe
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.tasks import Task
 from alga.training import trainer
 
@@ -108,8 +108,8 @@ def no_hang(seconds: float = 120) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def adder() -> Calculator:
-    return load()
+def adder() -> Solver:
+    return Solver.load()
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ SPEAKING = {"verb", "sign", "symbols", "lookahead", "summary"}  # attributes tha
 
 # Where a task is asked for by name: defaults (the shipped adder, a recipe's task), and questions about certain tasks.
 BY_NAME = {
-    "solve/calculator.py", "cli/options.py",
+    "solve/solver.py", "cli/options.py",
     "cli/train.py", "training/recipes.py", "research/baselines/columns.py",
     "research/studies/generations.py", "research/studies/information.py", "research/studies/rounding.py",
     "research/studies/size.py", "runs/adoption.py", "runs/registry.py",

@@ -9,7 +9,9 @@ import alga
 
 
 def test_every_public_name_is_listed_and_found() -> None:
-    assert {"load", "Calculator", "Arithmetic", "Result", "Certificate"} <= set(alga.__all__) <= set(dir(alga))
+    public = {"AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Step", "load"}
+    assert set(alga.__all__) == public
+    assert set(dir(alga)) == public | {"__version__"}
     assert all(getattr(alga, name) is not None for name in alga.__all__)
 
 

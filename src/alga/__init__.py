@@ -15,34 +15,35 @@ TYPE_CHECKING = False  # typing's own takes as long to import as all that `alga`
 if TYPE_CHECKING:
     from typing import Any
 
-    from alga.solve.answers import Answer, Trace
-    from alga.solve.arithmetic import Arithmetic, Result
+    from alga.base.cancellation import Cancellation
+    from alga.solve.arithmetic import Arithmetic as Arithmetic
     from alga.solve.calculator import Calculator, load
+    from alga.solve.result import Result, Step
     from alga.trust.certificate import Certificate
 
-__all__ = ["AlgaError", "Answer", "Arithmetic", "Calculator", "Certificate", "Result", "Trace", "load"]
-__version__ = "0.1.0"
+__all__ = ["AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Step", "load"]
+__version__ = "0.2.0"
 
-_HOME = {
-    "Answer": "alga.solve.answers",
-    "Arithmetic": "alga.solve.arithmetic",
-    "Result": "alga.solve.arithmetic",
+_MODULES = {
+    "Arithmetic": "alga.solve.arithmetic",  # the name of version 0.1
     "Calculator": "alga.solve.calculator",
+    "Cancellation": "alga.base.cancellation",
     "Certificate": "alga.trust.certificate",
-    "Trace": "alga.solve.answers",
+    "Result": "alga.solve.result",
+    "Step": "alga.solve.result",
     "load": "alga.solve.calculator",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: torch takes over a second, and help or an error message should not wait for it."""
-    if name not in _HOME:
+    """Import on first use: help and error messages should not wait for numpy."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'alga' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - likewise
 
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
-    """List what there is to use, imported or not yet."""
-    return sorted({*globals(), *__all__})
+    """List the public names, imported or not yet."""
+    return sorted([*__all__, "__version__"])

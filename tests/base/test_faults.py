@@ -17,7 +17,7 @@ from alga import runs
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.runs import checksums
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import ROOT, Alga, tiny
 from tests.killing import Kill, dying
@@ -53,7 +53,7 @@ def same(run: Path, other: Path) -> None:
         for each in (run, other)
     ]
     assert losses[0] == losses[1]
-    assert load(run).certified
+    assert Solver.load(run).certified
 
 
 ENDS = (
@@ -92,7 +92,7 @@ def test_a_run_out_of_steps_that_was_killed_before_it_was_written_is_written(
     monkeypatch.setattr("alga.training.metrics.draw", lambda folder, title: None)
     assert not (tmp_path / "run" / "model.safetensors").exists()
     assert list(Training.resume(tmp_path / "run").run()) == []
-    assert not load(tmp_path / "run").certified
+    assert not Solver.load(tmp_path / "run").certified
     with pytest.raises(AlgaError, match="has done its 20 steps"):
         Training.resume(tmp_path / "run")
 
@@ -221,7 +221,7 @@ def test_a_full_disk_is_told_with_the_files_name(
     for name in "ab":
         (tmp_path / name).write_text("8" * 100)
     if when == "write":
-        monkeypatch.setattr(Calculator, "stream", full)
+        monkeypatch.setattr(Solver, "stream", full)
     else:
         monkeypatch.setattr(when, full)
     result = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--out", tmp_path / "sum")

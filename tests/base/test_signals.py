@@ -44,7 +44,7 @@ def test_a_signal_ends_a_training_in_order(
 
 
 def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr("alga.solve.calculator.Calculator", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
     before = signal.getsignal(signal.SIGTERM)
     result = alga("add", "1", "2")
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
@@ -56,7 +56,7 @@ def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeyp
         def __set_name__(self, owner: type, name: str) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", lambda *_, **__: type("Made", (), {"kills": Kills()}))
+    monkeypatch.setattr("alga.solve.calculator.Calculator", lambda *_, **__: type("Made", (), {"kills": Kills()}))
     result = alga("add", "1", "2")
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
 
@@ -70,7 +70,7 @@ def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.
         Kills()
         time.sleep(10)
 
-    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", work)
+    monkeypatch.setattr("alga.solve.calculator.Calculator", work)
     result = alga("add", "1", "2")
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
 

@@ -14,7 +14,8 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.research.studies.published import SUMS
 from alga.runs import SHIPPED
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import Alga, Result, tiny
 from tests.solve.test_sequential import FIRST
@@ -103,11 +104,11 @@ def test_a_model_without_certificate_answers_with_a_warning(alga: Alga, uncertif
 
 
 def test_a_failed_step_is_told_and_ends_with_1(alga: Alga, tmp_path: Path) -> None:
-    calculator = load()
+    calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[1] = 0.0  # the row of S: now it hardly ever stops
         calculator.run.model.head.weight[1, 0] = -1e4
-    calculator.save_pretrained(tmp_path / "endless")
+    calculator.save(tmp_path / "endless")
     failed = alga("add", "12", "34", "--model", tmp_path / "endless", "--json")
     content = json.loads(failed.out)
     assert (failed.code, content["answer"]) == (1, None)
@@ -140,10 +141,12 @@ def test_an_output_folder_that_holds_a_run_is_left_alone(alga: Alga, tmp_path: P
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
-def test_what_is_not_text_is_refused_in_words(adder: Calculator) -> None:
+def test_what_is_not_text_is_refused_in_words(adder: Solver) -> None:
     for engine in (None, "sequential", "lookahead"):
-        with pytest.raises(AlgaError, match="a number is given as text of digits, got int"):
-            adder.add(65785, 8765, engine=engine)  # type: ignore[arg-type]
+        with pytest.raises(AlgaError, match="expected a number as text of digits, got float"):
+            adder.solve(65785.0, 8765.0, engine=engine)  # type: ignore[arg-type]
+        with pytest.raises(AlgaError, match="expected a number as text of digits, got bool"):
+            Calculator(engine=engine).add(True, 1)
 
 
 def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
@@ -158,7 +161,7 @@ def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
 
 def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.research.studies.published.SUMS", (("2", "2", "5"),))
-    monkeypatch.setattr("alga.solve.calculator.Calculator.certify", lambda self, watch: self.run.certificate)
+    monkeypatch.setattr("alga.solve.solver.Solver.certify", lambda self, watch: self.run.certificate)
     shown = alga("demo")
     assert shown.code == 1
     assert "WRONG" in shown.out

@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from alga.solve.arithmetic import Arithmetic
+from alga.solve.calculator import Calculator
 from tests.conftest import ROOT, Alga, Result
 
 ADD_KEYS = [
@@ -38,14 +39,14 @@ def test_pairs_are_written_to_a_file_as_they_come(alga: Alga, tmp_path: Path, mo
     monkeypatch.setattr("alga.cli.operands.TOGETHER", 10)
     (tmp_path / "pairs").write_text("1 2\n" * 35)
     seen = []
-    solve_all = Arithmetic.solve_all
+    solve_many = Calculator.solve_many
 
-    def watched(*given: object) -> object:
+    def watched(*given: Any, **options: Any) -> Any:
         (unfinished,) = tmp_path.glob(".sums.*")
         seen.append((unfinished.stat().st_size, (tmp_path / "sums").exists()))
-        return solve_all(*given)  # type: ignore[arg-type]
+        return solve_many(*given, **options)
 
-    monkeypatch.setattr(Arithmetic, "solve_all", watched)
+    monkeypatch.setattr(Calculator, "solve_many", watched)
     assert alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums") == Result(0, "", "")
     assert seen == [(0, False), (20, False), (40, False), (60, False)]
     assert (tmp_path / "sums").read_text() == "3\n" * 35

@@ -89,7 +89,7 @@ def test_a_bug_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> N
         raise ValueError("ours")
 
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
-    monkeypatch.setattr("alga.solve.arithmetic.Arithmetic", broken)
+    monkeypatch.setattr("alga.solve.calculator.Calculator", broken)
     monkeypatch.setattr(sys, "argv", ["alga", "add", "1", "2"])
     with pytest.raises(ValueError, match="ours"):
         main()

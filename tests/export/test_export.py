@@ -14,7 +14,7 @@ import torch
 from alga import export, tasks
 from alga.base.errors import AlgaError
 from alga.export import formats
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from tests.conftest import ROOT, Alga, program
 
 PAGE = ROOT / "docs" / "export.md"
@@ -34,7 +34,7 @@ def test_the_table_runs_by_the_documented_python(tmp_path: Path, alga: Alga, mon
     assert ran.stdout == "74550\n"
 
 
-def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Calculator) -> None:
+def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Solver) -> None:
     (tmp_path / "table.json").write_bytes(export.table(adder))
     more = 'console.log(solve("9".repeat(50), "1"), solve("0", "000"), solve("7", "123"));'
     (tmp_path / "run.js").write_text(example("js") + more)
@@ -42,16 +42,16 @@ def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Calc
     assert ran.stdout.split() == ["74550", str(10**50), "0", "130"]
 
 
-def test_the_table_says_what_it_is(adder: Calculator) -> None:
+def test_the_table_says_what_it_is(adder: Solver) -> None:
     content = json.loads(export.table(adder))
     assert (content["format"], content["task"], content["certified"]) == ("alga-table-1", "addition", True)
     assert content["weights_sha256"] == adder.run.sha256
     assert len(content["start"]) + sum(map(len, content["after"].values())) == 2300
     assert content["after"]["10"]["86"] == "15"
     with pytest.raises(AlgaError, match="its table would not run elsewhere"):
-        export.table(load("addition-lookahead"))
+        export.table(Solver.load("addition-lookahead"))
     with torch.no_grad():
-        (changed := load()).run.model.head.weight[3] += 0.01
+        (changed := Solver.load()).run.model.head.weight[3] += 0.01
     content = json.loads(export.table(changed))
     assert (content["certified"], content["certificate"]) == (False, None)
     assert content["weights_sha256"] == changed.run.sha256 != adder.run.sha256
@@ -68,7 +68,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(
 
 
 def test_without_the_optional_packages_the_error_says_how_to_get_them(
-    adder: Calculator, monkeypatch: pytest.MonkeyPatch
+    adder: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     hint = r"ONNX export needs onnxruntime: in ALGA's checkout, pip install -e '.\[export\]'"
@@ -76,7 +76,7 @@ def test_without_the_optional_packages_the_error_says_how_to_get_them(
         export.onnx(adder)
 
 
-def test_a_runtime_that_answers_one_prompt_otherwise_is_refused(adder: Calculator) -> None:
+def test_a_runtime_that_answers_one_prompt_otherwise_is_refused(adder: Solver) -> None:
     """Stand in for onnxruntime with the network itself, then let it be wrong on one prompt, alone or in a batch."""
     import numpy as np
 
@@ -113,4 +113,4 @@ def test_onnxruntime_answers_as_the_network_does(
     described = {
         entry.key: json.loads(entry.value) for entry in onnx.load("adder.onnx").metadata_props if entry.key != "task"
     }
-    assert (described["certified"], described["weights_sha256"]) == (True, load(model).run.sha256)
+    assert (described["certified"], described["weights_sha256"]) == (True, Solver.load(model).run.sha256)

@@ -17,7 +17,7 @@ from alga.base.errors import AlgaError
 from alga.network.alterations import alteration
 from alga.network.decoder import Decoder
 from alga.network.model import Attention, Transformer
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate
 
 
@@ -103,14 +103,14 @@ ALTERATIONS = [
 def test_an_altered_network_runs_in_torch_and_is_not_certified(
     alter: Callable[[Transformer, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calculator = load()
+    calculator = Solver.load()
     assert calculator.solve("15838", "9458", engine="sequential").certified
     model = calculator.run.model
     alter(model, monkeypatch)
     try:
         prompts = ["15C77", "99", "3C14"]
         altered = calculator.solve("15838", "9458", engine="sequential")
-        steps = calculator.trace("15838", "9458").result
+        steps = calculator.trace("15838", "9458")
         default = calculator.solve("15838", "9458")
         by_table = calculator.solve("15838", "9458", engine="table")
         alone = [calculator.decoder([prompt])[0] for prompt in prompts]
@@ -129,7 +129,7 @@ def test_an_altered_network_runs_in_torch_and_is_not_certified(
 
 
 def test_hooks_change_what_a_few_prompts_answer_at_once() -> None:
-    calculator = load()
+    calculator = Solver.load()
     (before,) = calculator.decoder(["15C77"])
     asked: list[int] = []
     handle = calculator.run.model.final_norm.register_forward_hook(lambda *_: asked.append(1))
@@ -142,7 +142,7 @@ def test_hooks_change_what_a_few_prompts_answer_at_once() -> None:
 
 
 def test_a_hook_that_removes_itself_leaves_no_certified_answer() -> None:
-    calculator = load()
+    calculator = Solver.load()
     model = calculator.run.model
 
     def once(*arguments: object) -> Tensor:
@@ -155,7 +155,7 @@ def test_a_hook_that_removes_itself_leaves_no_certified_answer() -> None:
 
 
 def test_a_network_that_only_its_hook_makes_right_is_neither_certified_nor_kept(tmp_path: Path) -> None:
-    calculator = load()
+    calculator = Solver.load()
     model = calculator.run.model
     with torch.no_grad():
         model.head.weight.neg_()
@@ -166,16 +166,16 @@ def test_a_network_that_only_its_hook_makes_right_is_neither_certified_nor_kept(
     assert judged.statement == (
         "not certified: 2,300 of 2,300 prompts right; it was altered: forward hooks of the network"
     )
-    Calculator(calculator.run.judged()).save_pretrained(tmp_path / "run")
+    Solver(calculator.run.judged()).save(tmp_path / "run")
     assert not (tmp_path / "run" / "certificate.json").exists()
-    assert load(tmp_path / "run").solve("2", "2").answer != "4"
+    assert Solver.load(tmp_path / "run").solve("2", "2").answer != "4"
     with pytest.raises(AlgaError, match="claims to be certified with an altered network"):
         Certificate.from_json(judged.to_json().replace('"certified": false', '"certified": true'))
 
 
 @pytest.mark.parametrize("model", ["addition", "smallest", "parity", "arithmetic"])
 def test_plain_networks_are_not_altered_whatever_their_mode(model: str) -> None:
-    calculator = load(model)
+    calculator = Solver.load(model)
     network, shape = calculator.run.model, calculator.run.config.model
     for plain in (network, network.train(), network.requires_grad_(False), network.eval()):
         assert alteration(plain, shape) == ""
@@ -186,7 +186,7 @@ def test_plain_networks_are_not_altered_whatever_their_mode(model: str) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2300])
 def test_autocast_and_lowered_precision_change_nothing(batch: int) -> None:
-    calculator = load()
+    calculator = Solver.load()
     decoder, prompts = calculator.decoder, list(calculator.trained.domain)[:batch]
     compiled, by_torch = decoder(prompts), decoder.by_torch(prompts)
     detail = decoder.detail("15C77", "15S")
@@ -206,7 +206,7 @@ def test_autocast_and_lowered_precision_change_nothing(batch: int) -> None:
 
 def test_seventy_pairs_need_no_thread_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch's threads wait by spinning, which beside other work took 8 to 17 s for these."""
-    calculator = load()
+    calculator = Solver.load()
     pairs = [(str(7 * i), str(31 * i)) for i in range(70)]
     monkeypatch.setattr(Decoder, "by_torch", lambda *_: pytest.fail("torch was asked"))
     answers = calculator.solve_many(pairs, engine="sequential")

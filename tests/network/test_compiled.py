@@ -18,7 +18,7 @@ from alga.network.compiled import Compiled, erf
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
 from alga.network.tokens import STOP_ID
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 
 SHAPES = {
     "smallest": {"vocabulary": 3, "input_length": 1, "output_length": 1, "width": 4, "heads": 1, "layers": 1},
@@ -58,7 +58,7 @@ def by_torch(model: Transformer, prompts: list[bytes]) -> list[tuple[tuple[int, 
     return decoded
 
 
-def test_the_adder_writes_what_torch_writes_on_every_prompt(adder: Calculator) -> None:
+def test_the_adder_writes_what_torch_writes_on_every_prompt(adder: Solver) -> None:
     network, tokens, prompts = compiled(adder.run.model), adder.run.config.tokens, list(adder.trained.domain)
     decoded = [network.decode(tokens.packed([prompt])) for prompt in prompts]
     expected = adder.decoder.by_torch(prompts)
@@ -90,7 +90,7 @@ def test_networks_of_any_shape_write_what_torch_writes(name: str) -> None:
     "name", ["head.weight", "layers.1.feed_forward.0.weight", "layers.0.attention.project_in.weight"]
 )
 def test_a_weight_that_is_not_finite_or_overflows_leaves_no_finite_margin(
-    adder: Calculator, name: str, value: float
+    adder: Solver, name: str, value: float
 ) -> None:
     weights = {name: tensor.numpy().copy() for name, tensor in adder.run.model.state_dict().items()}
     weights[name][-1] = value  # one logit, one hidden number, one number of every value
@@ -98,14 +98,14 @@ def test_a_weight_that_is_not_finite_or_overflows_leaves_no_finite_margin(
     assert not math.isfinite(margin)
 
 
-def test_a_variance_that_overflows_leaves_no_finite_margin(adder: Calculator) -> None:
+def test_a_variance_that_overflows_leaves_no_finite_margin(adder: Solver) -> None:
     weights = {name: tensor.numpy().copy() for name, tensor in adder.run.model.state_dict().items()}
     weights["position_embedding.weight"][:, 0] = 1e25
     _, margin = Compiled(weights, adder.run.model.config).decode(adder.run.config.tokens.packed(["15C77"]))
     assert not math.isfinite(margin)
 
 
-def test_weights_or_ids_that_do_not_fit_are_refused(adder: Calculator) -> None:
+def test_weights_or_ids_that_do_not_fit_are_refused(adder: Solver) -> None:
     weights = {name: tensor.numpy() for name, tensor in adder.run.model.state_dict().items()}
     config = adder.run.model.config
     with pytest.raises(AlgaError, match=r"expected weights head.weight of shape \(14, 64\)"):
@@ -119,7 +119,7 @@ def test_weights_or_ids_that_do_not_fit_are_refused(adder: Calculator) -> None:
 @pytest.mark.slow
 def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
     """A folder of numba's with every file cut to nothing, or filled with something else."""
-    script = "from alga import load; print(load().add('12', '34', engine='sequential'))"
+    script = "from alga import load; print(load().solve('12', '34', engine='sequential').answer)"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for content in (None, b"", b"junk"):
         for path in tmp_path.rglob("*.nb[ci]"):

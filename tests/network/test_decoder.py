@@ -11,7 +11,7 @@ from alga.network.config import ModelConfig
 from alga.network.decoder import CHUNK, Decoder
 from alga.network.model import Transformer
 from alga.network.tokens import START, STOP_ID, Tokens
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 
 TASK = tasks.find("addition")
 TOKENS = Tokens.of(TASK.domain)
@@ -37,7 +37,7 @@ def plainly(model: Transformer, prompt: str) -> tuple[str, float]:
 
 
 @pytest.mark.parametrize("network", ["shipped", "untrained"])
-def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Calculator, untrained: Decoder) -> None:
+def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Solver, untrained: Decoder) -> None:
     decoder = adder.decoder if network == "shipped" else untrained
     prompts = list(TASK.domain)[::30]
     for decode in (decoder, decoder.by_torch):
@@ -47,7 +47,7 @@ def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Calcul
             assert decoded.margin == pytest.approx(margin, abs=1e-4)
 
 
-def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Calculator) -> None:
+def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Solver) -> None:
     prompts = list(TASK.domain)[::23]
     together = adder.decoder.by_torch(prompts)
     alone = [adder.decoder([prompt])[0] for prompt in prompts]
@@ -55,7 +55,7 @@ def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Calculator) -> N
     assert all(abs(a.margin - b.margin) < 1e-3 for a, b in zip(together, alone, strict=True))
 
 
-def test_a_batch_larger_than_a_chunk_keeps_its_order(adder: Calculator) -> None:
+def test_a_batch_larger_than_a_chunk_keeps_its_order(adder: Solver) -> None:
     prompts = [prompt for prompt in TASK.domain for _ in range(2)]
     assert len(prompts) > CHUNK
     assert [step.output for step in adder.decoder.by_torch(prompts)] == [
@@ -81,13 +81,13 @@ def test_a_network_that_never_stops_ends_at_the_output_length(untrained: Decoder
     assert decoded.output is None
 
 
-def test_a_prompt_that_a_wrong_output_made_too_long_is_answered_with_nothing(adder: Calculator) -> None:
+def test_a_prompt_that_a_wrong_output_made_too_long_is_answered_with_nothing(adder: Solver) -> None:
     first, long, last = adder.decoder(["55", "155C77", "12"])
     assert (first.output, last.output) == ("10", "3")
     assert (long.text, long.output) == ("", None)
 
 
-def test_calls_of_the_network_are_counted(adder: Calculator) -> None:
+def test_calls_of_the_network_are_counted(adder: Solver) -> None:
     before = adder.decoder.network_calls
     adder.decoder(["12", "99"])
     assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: prompts go one by one
@@ -96,7 +96,7 @@ def test_calls_of_the_network_are_counted(adder: Calculator) -> None:
     assert adder.decoder.network_calls - before == 3  # in torch together, as long as the longest writes
 
 
-def test_compiled_code_and_torch_answer_every_prompt_alike(adder: Calculator) -> None:
+def test_compiled_code_and_torch_answer_every_prompt_alike(adder: Solver) -> None:
     domain = list(adder.trained.domain)
     compiled, by_torch = adder.decoder(domain), adder.decoder.by_torch(domain)
     assert [step.text for step in compiled] == [step.text for step in by_torch]
@@ -104,7 +104,7 @@ def test_compiled_code_and_torch_answer_every_prompt_alike(adder: Calculator) ->
 
 
 def test_changed_weights_are_seen_by_few_prompts_too() -> None:
-    calculator = load()
+    calculator = Solver.load()
     (before,) = calculator.decoder(["15C77"])
     with torch.no_grad():
         calculator.run.model.head.weight *= 0.5
@@ -115,7 +115,7 @@ def test_changed_weights_are_seen_by_few_prompts_too() -> None:
     assert not calculator.certified
 
 
-def test_a_step_laid_open_agrees_with_the_step(adder: Calculator) -> None:
+def test_a_step_laid_open_agrees_with_the_step(adder: Solver) -> None:
     detail = adder.decoder.detail("15C77", "15S")
     assert detail.tokens == (*"15C77", "\n", "1", "5")
     assert detail.generated == ("1", "5", "S")

@@ -9,12 +9,12 @@ import torch
 from alga.network.canonical import unfolded
 from alga.network.decoder import Decoder
 from alga.network.forward import forward
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "parity", "arithmetic", "addition-lookahead"])
 def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
-    run = load(name).run
+    run = Solver.load(name).run
     domain = list(run.config.task.domain.items())[::17]
     length = max(len(instance.output) for _, instance in domain)
     steps = [(prompt, f"{instance.output}S") for prompt, instance in domain if len(instance.output) == length]
@@ -35,7 +35,7 @@ def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
 
 
 def test_a_weight_that_overflowed_is_shown_as_no_number_and_warns_of_nothing() -> None:
-    run = load("parity").run
+    run = Solver.load("parity").run
     weights = unfolded(run.weights.arrays, run.config.model)
     weights["head.weight"] = np.full_like(weights["head.weight"], np.inf)
     ids = np.array([[*run.config.tokens.packed([next(iter(run.config.task.domain))])]])

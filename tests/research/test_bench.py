@@ -15,7 +15,7 @@ from alga.research.bench import methods
 from alga.research.bench import timing as bench
 from alga.research.bench.methods import Method
 from alga.research.bench.timing import Bench, Cell
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from tests.conftest import Alga
 
 
@@ -45,12 +45,12 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
 
 def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "TOGETHER", 3)
-    load().save_pretrained(tmp_path / "mine")
-    with methods.ways(load(tmp_path / "mine")) as ways:
+    Solver.load().save(tmp_path / "mine")
+    with methods.ways(Solver.load(tmp_path / "mine")) as ways:
         assert "sequential" in {way.name for way in ways}
         assert "lookahead" not in {way.name for way in ways}
     with pytest.raises(AlgaError, match="adds two numbers in base ten; the model addition-base-16 does not"):
-        bench.run(load("addition-base-16"))
+        bench.run(Solver.load("addition-base-16"))
 
 
 def _odd_way(patch: pytest.MonkeyPatch) -> None:
@@ -59,17 +59,17 @@ def _odd_way(patch: pytest.MonkeyPatch) -> None:
 
 def _wrong_files(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(methods, "LONG", 100)
-    patch.setattr(Calculator, "stream", lambda self, paths, sink, watch=None: sink.write(b"42"))
+    patch.setattr(Solver, "stream", lambda self, paths, sink, watch=None: sink.write(b"42"))
 
 
 def _second_of_a_batch(patch: pytest.MonkeyPatch) -> None:
-    solve = Calculator.solve_many
+    solve = Solver.solve_many
 
-    def wrong(self: Calculator, problems: Any, **how: Any) -> Any:
+    def wrong(self: Solver, problems: Any, **how: Any) -> Any:
         answers = solve(self, problems, **how)
-        return [dataclasses.replace(answer, solution=answers[0].solution) for answer in answers]
+        return [dataclasses.replace(answer, answer=answers[0].answer) for answer in answers]
 
-    patch.setattr(Calculator, "solve_many", wrong)
+    patch.setattr(Solver, "solve_many", wrong)
 
 
 @pytest.mark.parametrize("spoil", [_odd_way, _wrong_files, _second_of_a_batch])

@@ -20,7 +20,7 @@ from alga.base import files
 from alga.base.errors import AlgaError
 from alga.network.model import Transformer
 from alga.runs import SHIPPED
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.trust.table import Table
 
 
@@ -45,15 +45,15 @@ def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> 
 
 
 def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:
-    certificate = load(run).run.certificate
+    certificate = Solver.load(run).run.certificate
     assert certificate is not None
     assert certificate.sha256 == hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
-    assert certificate.sha256 == load(run).run.sha256
+    assert certificate.sha256 == Solver.load(run).run.sha256
 
 
-def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> None:
-    adder.save_pretrained(tmp_path / "copy")
-    copy = Calculator.from_pretrained(tmp_path / "copy")
+def test_a_saved_network_loads_as_it_was(adder: Solver, tmp_path: Path) -> None:
+    adder.save(tmp_path / "copy")
+    copy = Solver.load(tmp_path / "copy")
     assert copy.certified
     assert copy.run.certificate == adder.run.certificate
     assert copy.run.table == adder.run.table
@@ -61,24 +61,24 @@ def test_a_saved_network_loads_as_it_was(adder: Calculator, tmp_path: Path) -> N
     assert "certified for addition of any length" in (tmp_path / "copy" / "README.md").read_text()
 
 
-def test_saving_overwrites_nothing(adder: Calculator, tmp_path: Path) -> None:
+def test_saving_overwrites_nothing(adder: Solver, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(AlgaError, match="already holds other files"):
-        adder.save_pretrained(tmp_path)
+        adder.save(tmp_path)
     with pytest.raises(AlgaError, match="expected a folder to write to, got the file"):
-        adder.save_pretrained(tmp_path / "letter.txt")
+        adder.save(tmp_path / "letter.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path) -> None:
-    calculator = load()
+    calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[3, 0] += 1e-3
     assert not calculator.certified
     assert calculator.solve("1", "2").certified is False
-    calculator.save_pretrained(tmp_path / "changed")
+    calculator.save(tmp_path / "changed")
     assert not (tmp_path / "changed" / "certificate.json").exists()
-    assert not load(tmp_path / "changed").certified
+    assert not Solver.load(tmp_path / "changed").certified
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path)
     ],
 )
 def test_a_network_changed_in_any_way_is_no_longer_certified(change: Callable[[Transformer], object]) -> None:
-    calculator = load()
+    calculator = Solver.load()
     _ = calculator.run.model
     assert calculator.certified
     change(calculator.run.model)
@@ -103,7 +103,7 @@ def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
     torch.set_default_dtype(torch.float64)
     try:
         with torch.inference_mode():
-            calculator = load()
+            calculator = Solver.load()
             assert calculator.solve("12", "34", engine="sequential").answer == "46"
         assert calculator.certified
     finally:
@@ -111,7 +111,7 @@ def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
 
 
 def test_a_network_in_another_precision_is_refused_not_misread() -> None:
-    calculator = load()
+    calculator = Solver.load()
     calculator.run.model.half()
     with pytest.raises(AlgaError, match=r"expected a network in float32, got torch.float16"):
         calculator.certify()
@@ -119,7 +119,7 @@ def test_a_network_in_another_precision_is_refused_not_misread() -> None:
 
 def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
     (run / "certificate.json").unlink()
-    assert not load(run).certified
+    assert not Solver.load(run).certified
 
 
 WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certificate.json", "table.json"
@@ -213,7 +213,7 @@ def append(run: Path) -> None:
 def test_what_is_damaged_or_does_not_fit_is_refused(run: Path, spoil: Callable[[Path], object], message: str) -> None:
     spoil(run)
     with pytest.raises(AlgaError, match=message) as refused:
-        load(run)
+        Solver.load(run)
     assert "\n" not in str(refused.value)
 
 
@@ -226,26 +226,26 @@ def flip(path: Path, place: int) -> None:
 def test_weights_swapped_for_another_runs_are_refused(run: Path, parity: Path) -> None:
     shutil.copy(parity / WEIGHTS, run / WEIGHTS)
     with pytest.raises(AlgaError, match="written for another task or model"):
-        load(run)
+        Solver.load(run)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AlgaError, match=r"no model 'nowhere': neither a run folder nor shipped \(addition, "):
-        load("nowhere")
+        Solver.load("nowhere")
     with pytest.raises(AlgaError, match=r"is not a run: it has no config\.json"):
-        load(tmp_path)
+        Solver.load(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(AlgaError, match="expected a run folder, got the file"):
-        load(tmp_path / "file")
+        Solver.load(tmp_path / "file")
 
 
 def test_a_folder_named_like_a_shipped_network_is_not_passed_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run.rename(run.parent / "addition")
     monkeypatch.chdir(run.parent)
     with pytest.raises(AlgaError, match=r"'addition' is both shipped and a run folder here.* write \./addition"):
-        load("addition")
-    assert load("./addition").certified
-    assert load(Path("addition")).certified
+        Solver.load("addition")
+    assert Solver.load("./addition").certified
+    assert Solver.load(Path("addition")).certified
 
 
 def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_shipped_network_has_all_that_a_run_has() -> None:
         assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md", "SHA256SUMS"}
 
 
-def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Calculator) -> None:
+def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Solver) -> None:
     certificate = adder.run.certificate
     assert certificate is not None
     assert adder.run.model.parameter_count == certificate.parameters == 102_464

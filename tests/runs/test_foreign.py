@@ -18,7 +18,7 @@ import torch
 
 from alga import tasks
 from alga.runs import foreign
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from tests.conftest import Result
 
 THEIRS = {
@@ -42,7 +42,7 @@ def theirs(name: str) -> str:
 @pytest.fixture(scope="module")
 def state() -> dict[str, torch.Tensor]:
     """The shipped weights in the author's names."""
-    return {theirs(name): tensor.clone() for name, tensor in load().run.model.state_dict().items()}
+    return {theirs(name): tensor.clone() for name, tensor in Solver.load().run.model.state_dict().items()}
 
 
 def as_torch(state: object, **options: bool) -> bytes:
@@ -119,9 +119,9 @@ def test_a_file_in_the_authors_names_becomes_a_run(
     imported = alga("import", tmp_path / "file", "--out", tmp_path / "run", "--task", "addition")
     assert imported.code == 0
     assert f"alga certify {tmp_path / 'run'}" in imported.out
-    run = load(tmp_path / "run")
+    run = Solver.load(tmp_path / "run")
     assert not run.certified
-    shipped = load().run.model.state_dict()
+    shipped = Solver.load().run.model.state_dict()
     assert all(torch.equal(tensor, shipped[name]) for name, tensor in run.run.model.state_dict().items())
 
 
@@ -147,7 +147,7 @@ def test_the_authors_weights_do_not_know_columns_of_one_digit(
     alga("import", reference / "alga_r_Model.pt", "--out", tmp_path / "author", "--task", "addition")
     domain = tasks.find("addition").domain
     lone = [prompt for prompt, instance in domain.items() if len(instance.column) == 1]
-    decoded = load(tmp_path / "author").decoder(lone)
+    decoded = Solver.load(tmp_path / "author").decoder(lone)
     wrong = [prompt for prompt, step in zip(lone, decoded, strict=True) if step.output != domain[prompt].output]
     assert (len(lone), len(wrong)) == (200, 178)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from alga.runs import SHIPPED, Weights, checksums
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from tests.conftest import Alga
 
 
@@ -18,7 +18,7 @@ from tests.conftest import Alga
 def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped adder with one weight moved so far that 15838 + 9458 goes wrong; all hashes are made to match."""
     folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path_factory.mktemp("forged") / "run"))
-    calculator = load()
+    calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[7] = -calculator.run.model.head.weight[7]
     (folder / "model.safetensors").write_bytes(Weights.of(calculator.run.config, calculator.run.model).data)
@@ -31,8 +31,8 @@ def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_forged_certificate_is_believed_at_first(forged: Path) -> None:
     """Nothing in the folder contradicts anything else: only running the network can tell."""
-    assert load(forged).certified
-    assert load(forged).add("15838", "9458") == "25296"  # the table's answer, which is right
+    assert Solver.load(forged).certified
+    assert Solver.load(forged).solve("15838", "9458").answer == "25296"  # the table's answer, which is right
 
 
 @pytest.mark.parametrize(

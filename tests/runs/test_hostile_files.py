@@ -22,7 +22,7 @@ from alga.cli import operands
 from alga.cli.app import LONGEST, in_one_line
 from alga.research import sweeps, trials
 from alga.runs import config, foreign, r_files, weight_file
-from alga.solve.arithmetic import Arithmetic
+from alga.solve.calculator import Calculator
 from alga.tasks import own
 from alga.tasks.numbers import number
 from alga.training.trainer import Training
@@ -32,7 +32,7 @@ from tests.conftest import Alga, no_hang, tiny
 
 PARITY = runs.SHIPPED / "parity"
 DEEP = "[" * 100_000
-ADD = Arithmetic()
+ADD = Calculator()
 
 
 @contextlib.contextmanager

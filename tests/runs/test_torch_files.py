@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.runs import foreign, torch_files
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from tests.conftest import Alga
 from tests.runs.test_foreign import as_r, as_torch, item, wrapped
 from tests.runs.test_hostile_files import only_refused
@@ -203,9 +203,9 @@ def test_a_runs_own_weights_come_back(name: str, alga: Alga, tmp_path: Path) -> 
     shipped = runs.SHIPPED / name / "model.safetensors"
     assert alga("import", shipped, "--out", tmp_path / "run").code == 0
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == shipped.read_bytes()
-    assert not load(tmp_path / "run").certified
+    assert not Solver.load(tmp_path / "run").certified
     assert alga("certify", tmp_path / "run", "--save").code == 0
-    assert load(tmp_path / "run").certified
+    assert Solver.load(tmp_path / "run").certified
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_runs_own_weights_come_back(name: str, alga: Alga, tmp_path: Path) -> 
 def test_a_state_dict_of_ours_comes_back_in_the_shape_that_is_named(
     name: str, options: list[str], alga: Alga, tmp_path: Path
 ) -> None:
-    torch.save(load(name).run.model.state_dict(), tmp_path / "state.pt")
+    torch.save(Solver.load(name).run.model.state_dict(), tmp_path / "state.pt")
     bare = alga("import", tmp_path / "state.pt", "--out", tmp_path / "run")
     assert (bare.code, bare.err.count("\n")) == (2, 1)
     assert "does not say the shape of its network: name it by --like or --recipe, or use its run folder" in bare.err
@@ -251,7 +251,7 @@ MISREAD: dict[str, tuple[Callable[[], bytes], list[str], str]] = {
     "no words": (lambda: safetensors.torch.save({"head.weight": torch.ones(2)}, {"alga": "x"}), [], "not say what"),
     "two kinds of names": (lambda: as_torch({"head.weight": torch.ones(2), "ln_f.weight": torch.ones(2)}), [],
                            "holds 'ln_f.weight' beside this package's own parameters"),
-    "other tokens": (lambda: as_torch(load("parity").run.model.state_dict()),
+    "other tokens": (lambda: as_torch(Solver.load("parity").run.model.state_dict()),
                      ["--like", "parity", "--task", "addition"], "other tokens than those of addition"),
 }  # fmt: skip
 

@@ -27,8 +27,8 @@ from alga.serve import content, damage, single
 from alga.serve.events import _Sender
 from alga.serve.limits import Limits, RefusedError, check_digits
 from alga.serve.registry import Shelf
-from alga.solve.calculator import Calculator, load
-from alga.solve.engines import Step
+from alga.solve.result import Step
+from alga.solve.solver import Solver
 from tests.conftest import ROOT, Alga, program
 from tests.serving import serving
 
@@ -99,7 +99,7 @@ def test_what_is_no_number_is_refused_in_plain_words(client: httpx.Client, verb:
         assert (response.status_code, response.json()) == (422, {"error": NO_NUMBERS[text]}), request
 
 
-def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Calculator) -> None:
+def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Solver) -> None:
     response = client.post("/v1/add/steps", json=PAPER)
     assert response.headers["content-type"].startswith("text/event-stream")
     told = events(response.text)
@@ -384,7 +384,7 @@ def test_the_single_file_holds_what_the_network_answers(tmp_path: Path, alga: Al
     for script in re.findall(r"<script>(.*?)</script>", html, re.DOTALL):
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy[1]
     held = json.loads(re.search(r'id="alga-content">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
-    network = load("comparison")
+    network = Solver.load("comparison")
     assert held["domain"] == json.loads(json.dumps(content.domain(network)))
     assert held["weight"] == vars(damage.favourite(network))
     assert [level["amount"] for level in held["levels"]] == list(single.LEVELS)

@@ -12,7 +12,7 @@ from alga.serve import damage
 from alga.serve.limits import RefusedError
 from alga.serve.registry import Desk, Shelf
 from alga.serve.schemas import Problem, Verb
-from alga.solve.arithmetic import Arithmetic
+from alga.solve.calculator import Calculator
 from alga.tasks import numbers
 
 MOST = 1000
@@ -24,7 +24,7 @@ def desk() -> Desk:
 
 
 def solved(desk: Desk, name: str, amount: float, problem: Problem) -> dict[str, Any]:
-    calculator = desk.calculator(name)
+    calculator = desk.solver(name)
     hurt, _ = damage.damaged(calculator, damage.favourite(calculator), amount)
     return damage.solved(desk, hurt, problem, MOST)
 
@@ -66,7 +66,7 @@ def test_the_copy_takes_part_and_its_wrong_steps_are_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize(("amount", "certified"), [(0.25, True), (0.5, False)])
 def test_answer_and_certificate_of_a_copy_agree(desk: Desk, amount: float, certified: bool) -> None:
-    calculator = desk.calculator("addition")
+    calculator = desk.solver("addition")
     problem = Problem(verb="add", operands=["65785", "8765"])
     report = damage.report(desk, calculator, damage.favourite(calculator), amount, problem, most=MOST)
     assert report["certificate"]["certified"] is certified
@@ -100,12 +100,16 @@ def test_what_is_wrong_with_a_problem_is_said(desk: Desk) -> None:
 @pytest.mark.parametrize("base", [2, 8, 10, 16])
 def test_exact_agrees_with_certified_networks(base: int) -> None:
     """Two ways that share no code: Python's integers, and steps of the networks."""
-    rng, arithmetic = Random(base), Arithmetic(base)
+    rng, calculator = Random(base), Calculator(base)
     for _ in range(20):
         a, b = (f"{rng.choice(('', '-'))}{_digits(rng, base)}" for _ in range(2))
         for verb in ("add", "sub", "mul", "divmod", "cmp"):
-            assert numbers.signed_answer(verb, (a, b), base) == arithmetic.solve(verb, a, b).answer, (verb, a, b)
+            assert numbers.signed_answer(verb, (a, b), base) == calculator.solve(a, b, operation=verb).answer, (
+                verb,
+                a,
+                b,
+            )
 
 
 def _digits(rng: Random, base: int) -> str:
-    return "".join(rng.choices(Arithmetic(base).digits[1:], k=rng.randint(1, 6)))
+    return "".join(rng.choices(numbers.digits_of(base)[1:], k=rng.randint(1, 6)))

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from alga.serve import single
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from tests.browsing import fill, hurt
 from tests.conftest import Alga
 
@@ -52,7 +52,7 @@ def test_white_space_around_a_number_is_no_part_of_it(page: Page, place: str) ->
 def test_a_file_of_another_task_takes_the_networks_own_steps(
     page: Page, tmp_path: Path, model: str, operands: list[str]
 ) -> None:
-    network = load(model)
+    network = Solver.load(model)
     (tmp_path / "page.html").write_bytes(single.page(network))
     page.goto((tmp_path / "page.html").as_uri())
     fill(page, *operands)

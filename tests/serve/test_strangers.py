@@ -203,9 +203,9 @@ def test_work_lets_other_threads_have_a_turn(monkeypatch: pytest.MonkeyPatch) ->
     slept: list[float] = []
     monkeypatch.setattr(limits.time, "sleep", slept.append)
     monkeypatch.setattr(limits, "WORKED", -1.0)
-    watch = Deadline(60).watch
-    watch(1, 2)
-    watch(2, 2)
+    deadline = Deadline(60)
+    deadline.check()
+    deadline.check()
     assert slept == [limits.RESTED] * 2
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from tests.conftest import ROOT, held
 from tests.load.__main__ import EXPECTED
 from tests.reliability import page
@@ -75,7 +75,7 @@ def test_bad_requests_get_clear_errors_while_others_are_served() -> None:
 
 
 def test_fifty_clients_for_half_a_minute_get_right_answers_only() -> None:
-    oracle = load().procedure.oracle
+    oracle = Solver.load().procedure.oracle
     wrong: list[object] = []
     counts = [0] * 50
     with running() as (address, pid):

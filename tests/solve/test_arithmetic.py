@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alga import runs
+from alga.base.cancellation import Cancellation, CancelledError
 from alga.base.errors import AlgaError
-from alga.solve.arithmetic import Arithmetic
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.tasks.numbers import text_of
 from tests.conftest import Alga
 
 BASES = (2, 8, 10, 16)
 VERBS = ("add", "sub", "mul", "divmod", "cmp")
-SHARED = {base: Arithmetic(base) for base in BASES}
+SHARED = {base: Calculator(base) for base in BASES}
 
 
 def written(value: int, base: int) -> str:
@@ -52,7 +53,7 @@ integers = st.one_of(
 def test_every_operation_is_pythons_in_every_base_and_sign(verb: str, base: int, a: int, b: int) -> None:
     if verb == "divmod" and b == 0:
         b = 1
-    result = SHARED[base].solve(verb, written(a, base), written(b, base))
+    result = SHARED[base].solve(written(a, base), written(b, base), operation=verb)
     assert result.answer == expected(verb, a, b, base)
     assert result.certified
 
@@ -60,21 +61,22 @@ def test_every_operation_is_pythons_in_every_base_and_sign(verb: str, base: int,
 @settings(max_examples=60, deadline=None)
 @given(st.lists(integers, min_size=2, max_size=7))
 def test_several_numbers_are_added(numbers: list[int]) -> None:
-    assert SHARED[10].add(*map(str, numbers)).answer == str(sum(numbers))
+    assert SHARED[10].add(*map(str, numbers)) == str(sum(numbers))
+    assert SHARED[10].add(*numbers) == sum(numbers)
 
 
 def test_three_numbers_take_one_network_step_a_column() -> None:
-    result = SHARED[10].add("999", "999", "999")
-    assert (result.answer, result.steps, list(result.networks)) == ("2997", 3, ["addition-of-three"])
+    result = SHARED[10].solve("999", "999", "999", operation="add")
+    assert (result.answer, result.step_count, list(result.networks)) == ("2997", 3, ["addition-of-three"])
 
 
 @pytest.mark.parametrize("engine", ["table", "sequential"])
 def test_the_engines_agree_on_composed_operations(engine: str) -> None:
-    rng, arithmetic = Random(0), Arithmetic(engine=engine)
+    rng, calculator = Random(0), Calculator(engine=engine)
     for _ in range(3):
         a, b = rng.randrange(10**12), rng.randrange(1, 10**6)
         for verb in VERBS:
-            assert arithmetic.solve(verb, str(a), str(-b)).answer == expected(verb, a, -b, 10)
+            assert calculator.solve(a, -b, operation=verb).answer == expected(verb, a, -b, 10)
 
 
 def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
@@ -82,16 +84,16 @@ def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
     assert (content["answer"], content["task"], content["certified"]) == ("-1776", "mul", True)
     named = {entry["model"]: entry for entry in content["certificates"]}
     assert set(named) == {"times-a-digit", "addition"}
-    assert named["addition"]["sha256"] == load("addition").run.sha256
+    assert named["addition"]["sha256"] == Solver.load("addition").run.sha256
     assert named["addition"]["strength"] == "proven"
 
 
 def test_a_network_without_a_certificate_lends_its_name_to_no_other() -> None:
     """The product rests on two networks; the first is not certified, and must not be named with the other's hash."""
-    spoiled = load("times-a-digit")
+    spoiled = Solver.load("times-a-digit")
     with torch.no_grad():
         spoiled.run.model.token_embedding.weight[5, 0] += 1e-3
-    result = Arithmetic(models=[spoiled], engine="sequential").solve("mul", "37", "48")
+    result = Calculator(models=[spoiled]).trace("37", "48", operation="mul")
     assert not result.certified
     assert list(result.networks) == ["times-a-digit", "addition"]
     assert [entry["model"] for entry in result.as_dict()["certificates"]] == ["addition"]
@@ -99,42 +101,38 @@ def test_a_network_without_a_certificate_lends_its_name_to_no_other() -> None:
 
 
 def test_a_trace_shows_the_step_that_failed() -> None:
-    mute = load()
+    mute = Solver.load()
     with torch.no_grad():
         mute.run.model.head.weight[1] *= -4  # the row of the stop token
-    result = Arithmetic(models=[mute], keep_steps=True).solve("add", "12", "34")
+    result = Calculator(models=[mute]).trace("12", "34", operation="add")
     assert result.answer is None
-    assert len(result.trace[0].steps) == 1
+    assert len(result.steps) == 1
     assert "INPUT: 24" in str(result)
     assert str(result).endswith(result.failure)
 
 
 @pytest.mark.parametrize(("verb", "a", "b"), [("mul", "1234", "567"), ("divmod", "123456", "789"), ("sub", "99", "11")])
-def test_every_step_on_the_way_can_be_stopped(verb: str, a: str, b: str) -> None:
-    """Whoever watches is told at each step of each problem, so a request that nobody waits for ends at once."""
-    told = 0
+@pytest.mark.parametrize("after", [1, 4])
+def test_cancelling_ends_an_operation_at_its_next_step(verb: str, a: str, b: str, after: int) -> None:
+    class Once(Cancellation):
+        checks = 0
 
-    class EnoughError(Exception):
-        pass
+        def check(self) -> None:
+            self.checks += 1
+            if self.checks == after:
+                self.cancel()
+            super().check()
 
-    def watch(done: int, total: int) -> None:
-        nonlocal told
-        told += 1
-        raise EnoughError
-
-    arithmetic = Arithmetic(engine="sequential")
-    problems = []
-    solve = Calculator.solve_many
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Calculator, "solve_many", lambda self, p, **k: problems.append(p) or solve(self, p, **k))
-        with pytest.raises(EnoughError):
-            arithmetic.solve(verb, a, b, watch=watch)
-    assert (told, len(problems)) == (1, 1)
+    token, calculator = Once(), Calculator(engine="sequential")
+    with pytest.raises(CancelledError, match="the work was cancelled"):
+        calculator.solve(a, b, operation=verb, cancel=token)
+    assert token.checks == after
+    assert calculator.solve(a, b, operation=verb, cancel=Cancellation()).certified
 
 
 def test_three_at_a_time_are_three() -> None:
     with pytest.raises(AlgaError, match="addition-of-three takes 3 numbers, got 4"):
-        load("addition-of-three").solve("1", "2", "3", "4")
+        Solver.load("addition-of-three").solve("1", "2", "3", "4")
 
 
 def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
@@ -246,7 +244,7 @@ def test_one_network_for_three_operations(alga: Alga) -> None:
 
 @pytest.mark.parametrize("name", runs.shipped())
 def test_every_shipped_network_is_certified_and_small_problems_are_right(name: str) -> None:
-    calculator = load(name)
+    calculator = Solver.load(name)
     certificate = calculator.run.certificate
     assert calculator.certified
     assert certificate is not None

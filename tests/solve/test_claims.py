@@ -18,8 +18,8 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.runs import Run
 from alga.serve import content
-from alga.solve.arithmetic import Arithmetic
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.trust.table import Table
 from tests.runs.test_forged import forged as forged  # noqa: PLC0414 - a fixture
 
@@ -27,9 +27,9 @@ Put = Callable[[bool], None]
 
 
 @pytest.fixture
-def swapping() -> Iterator[tuple[Calculator, Put]]:
+def swapping() -> Iterator[tuple[Solver, Put]]:
     """An adder, and a function that takes 3 and 4 for each other in its embedding, or puts them back."""
-    calculator = load()
+    calculator = Solver.load()
     weight, ids = calculator.run.model.token_embedding.weight, calculator.run.config.tokens.ids
     good = weight.detach().clone()
     bad = good.clone()
@@ -42,31 +42,29 @@ def swapping() -> Iterator[tuple[Calculator, Put]]:
     return calculator, put
 
 
-def test_a_result_says_what_held_when_it_was_computed(swapping: tuple[Calculator, Put]) -> None:
+def test_a_result_says_what_held_when_it_was_computed(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
-    wrong = Arithmetic(models=[calculator]).add("13", "1")
+    wrong = Calculator(models=[calculator]).solve("13", "1", operation="add")
     put(True)
-    right = Arithmetic(models=[calculator]).add("13", "1")
+    right = Calculator(models=[calculator]).solve("13", "1", operation="add")
     put(False)
     assert (wrong.answer, wrong.certified, wrong.certificates) == ("15", False, {})
     assert (right.answer, right.certified, list(right.certificates)) == ("14", True, ["addition"])
     assert wrong.as_dict()["certified"] is False
 
 
-def test_two_networks_of_one_name_do_not_vouch_for_each_other(swapping: tuple[Calculator, Put]) -> None:
+def test_two_networks_of_one_name_do_not_vouch_for_each_other(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
-    subtraction = load("subtraction")
-    named = Calculator(dataclasses.replace(calculator.run, name=subtraction.run.name))
-    result = Arithmetic(models=[subtraction, named]).add("-3", "1", "-4")
+    subtraction = Solver.load("subtraction")
+    named = Solver(dataclasses.replace(calculator.run, name=subtraction.run.name))
+    result = Calculator(models=[subtraction, named]).solve("-3", "1", "-4", operation="add")
     assert not result.certified
 
 
 @pytest.mark.parametrize("engine", ["sequential", "table"])
-def test_weights_put_back_within_a_solve_leave_no_certified_answer(
-    engine: str, swapping: tuple[Calculator, Put]
-) -> None:
+def test_weights_put_back_within_a_solve_leave_no_certified_answer(engine: str, swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
     (answer,) = calculator.solve_many([("3", "1")], engine=engine, watch=lambda *_: put(True))
@@ -74,14 +72,14 @@ def test_weights_put_back_within_a_solve_leave_no_certified_answer(
     assert calculator.solve("3", "1", engine=engine).certified
 
 
-def test_weights_changed_within_a_trace_end_it(swapping: tuple[Calculator, Put]) -> None:
+def test_weights_changed_within_a_trace_end_it(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     with pytest.raises(AlgaError, match="but its certified table says"):
         calculator.trace("1234", "1234", tell=lambda _: put(False))
 
 
 def test_a_solve_within_a_solve_does_not_clear_what_was_altered() -> None:
-    calculator = load()
+    calculator = Solver.load()
     handle = calculator.run.model.final_norm.register_forward_hook(lambda _module, _inputs, out: out * 0)
 
     def within(*_: int) -> None:
@@ -92,7 +90,7 @@ def test_a_solve_within_a_solve_does_not_clear_what_was_altered() -> None:
     assert not answer.certified
 
 
-def test_weights_changed_while_they_are_judged_are_not_certified(swapping: tuple[Calculator, Put]) -> None:
+def test_weights_changed_while_they_are_judged_are_not_certified(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     with pytest.raises(AlgaError, match="was changed while it was checked"):
         calculator.run.judged(lambda done, total: put(done < total))
@@ -109,7 +107,7 @@ def test_a_mode_that_changes_torchs_operations_is_an_alteration() -> None:
             out = function(*arguments, **(named or {}))
             return -out if function is torch.nn.functional.linear else out
 
-    calculator = load()
+    calculator = Solver.load()
     with Negated():
         assert calculator.solve("2", "2", engine="sequential").certified  # torch has no part in it yet
     _ = calculator.run.model
@@ -123,29 +121,29 @@ def test_a_mode_that_changes_torchs_operations_is_an_alteration() -> None:
 
 def test_a_calculator_takes_no_task_that_its_network_was_not_trained_for() -> None:
     with pytest.raises(AlgaError, match="the model addition was trained for addition, not for subtraction"):
-        Calculator(load().run, tasks.find("subtraction"))
-    assert set(load("arithmetic").parts()) == {"add", "sub", "times"}
+        Solver(Solver.load().run, tasks.find("subtraction"))
+    assert set(Solver.load("arithmetic").parts()) == {"add", "sub", "times"}
 
 
 @pytest.mark.parametrize("how", ["another table", "no table", "another task", "another certificate"])
 def test_certificate_table_and_task_must_belong_together(how: str) -> None:
-    run = load().run
+    run = Solver.load().run
     assert run.table is not None
     assert run.certificate is not None
     changes: dict[str, dict[str, Any]] = {
         "another table": {"table": Table("addition", {**run.table.outputs, "35": "9"})},
         "no table": {"table": None},
         "another task": {"certificate": dataclasses.replace(run.certificate, task="subtraction")},
-        "another certificate": {"certificate": load("subtraction").run.certificate},
+        "another certificate": {"certificate": Solver.load("subtraction").run.certificate},
     }
     changed = dataclasses.replace(run, **changes[how])
     assert not changed.certified
-    answer = Calculator(changed).solve("3", "5")
+    answer = Solver(changed).solve("3", "5")
     assert (answer.answer, answer.certified) == ("8", False)
 
 
 def test_a_table_cannot_be_changed_and_can_be_copied() -> None:
-    table = load().run.table
+    table = Solver.load().run.table
     assert table is not None
     with pytest.raises(TypeError):
         table.outputs["35"] = "9"  # type: ignore[index]
@@ -159,12 +157,12 @@ def test_a_table_cannot_be_changed_and_can_be_copied() -> None:
 
 
 def test_steps_and_domain_that_are_shown_are_held_to_the_table(forged: Path) -> None:
-    calculator = load(forged)
+    calculator = Solver.load(forged)
     wrong = next(prompt for prompt in calculator.trained.domain if "5" in calculator.trained.domain[prompt].output)
     for show in (lambda: content.step(calculator, wrong), lambda: content.domain(calculator)):
         with pytest.raises(AlgaError, match="but its certified table says"):
             show()
-    assert content.step(load(), "15C77")["text"] == "15S"
+    assert content.step(Solver.load(), "15C77")["text"] == "15S"
 
 
 # --- tasks of one's own -----------------------------------------------------------------------------------------------
@@ -274,12 +272,12 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("mine.py").write_text(MINE)
 
 
-def exact(name: str) -> Calculator:
+def exact(name: str) -> Solver:
     """Return a calculator by the exact table of a task: what a certified network of it would have."""
     task = tasks.find(f"mine.py:{name}")
-    held = load("parity").run.weights
-    run = Run(name=name, config=dataclasses.replace(load("parity").run.config, task=task), weights=held)
-    calculator = Calculator(run)
+    held = Solver.load("parity").run.weights
+    run = Run(name=name, config=dataclasses.replace(Solver.load("parity").run.config, task=task), weights=held)
+    calculator = Solver(run)
     table = Table(task.name, {prompt: instance.output for prompt, instance in task.domain.items()})
     calculator._extracted = (held.sha256, table)
     return calculator
@@ -363,7 +361,7 @@ def test_what_engines_rely_on_cannot_be_changed(code: str, message: str) -> None
 
 
 def test_the_arrays_of_a_certified_network_cannot_be_changed() -> None:
-    calculator = load()
+    calculator = Solver.load()
     with pytest.raises(ValueError, match="read-only"):
         calculator.run.weights.arrays["head.weight"][0, 0] += 1
     assert calculator.certified
@@ -376,9 +374,9 @@ def test_the_arrays_of_a_certified_network_cannot_be_changed() -> None:
 def test_the_exported_table_knows_which_outputs_end_no_problem() -> None:
     from alga import export
 
-    ending = json.loads(export.table(load("subtraction")))["ending"]
+    ending = json.loads(export.table(Solver.load("subtraction")))["ending"]
     assert {output: text for output, text in ending.items() if output in ("-8", "2")} == {"-8": None, "2": "2"}
-    assert None not in json.loads(export.table(load()))["ending"].values()
+    assert None not in json.loads(export.table(Solver.load()))["ending"].values()
 
 
 @pytest.mark.parametrize("name", ["Swapped", "Kept", "Silent"])
@@ -386,6 +384,6 @@ def test_the_exported_table_knows_which_outputs_end_no_problem() -> None:
 def test_tables_that_would_run_otherwise_elsewhere_are_not_exported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from alga import export
 
-    monkeypatch.setattr(Calculator, "decode", lambda self, prompts: [])
+    monkeypatch.setattr(Solver, "decode", lambda self, prompts: [])
     with pytest.raises(AlgaError, match="its table would not run elsewhere"):
         export.table(exact(name))

@@ -16,7 +16,7 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.research.studies.published import SUMS
 from alga.solve import evaluation
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.tasks.hard_sums import FAMILIES
 from tests.conftest import ALL_TASKS, Result
 
@@ -64,7 +64,7 @@ def test_problems_depend_on_the_seed_alone() -> None:
     assert max(problem.digits for problem in first) == first[0].digits == 30
 
 
-def test_the_shipped_adder_is_right_on_every_family(adder: Calculator) -> None:
+def test_the_shipped_adder_is_right_on_every_family(adder: Solver) -> None:
     problems = evaluation.draw(ADDITION, count=200, max_digits=60)
     told: list[tuple[int, int]] = []
     result = evaluation.evaluate(adder, problems, watch=lambda done, total: told.append((done, total)))
@@ -75,9 +75,9 @@ def test_the_shipped_adder_is_right_on_every_family(adder: Calculator) -> None:
     assert told[-1][0] == told[-1][1]
 
 
-def spoiled() -> Calculator:
+def spoiled() -> Solver:
     """A network that is wrong in places."""
-    calculator = load()
+    calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[7] *= 4  # the row of the digit 5
     return calculator
@@ -104,7 +104,7 @@ def test_a_wrong_answer_is_counted_measured_and_traced_to_its_first_wrong_step()
     [(("1", "1"), "12", 1), (("1", "1"), "3", 1), (("5", "5"), "0", 1), (("99", "1"), "001", 2), (("1", "1"), "2", 0)],
 )
 def test_the_edit_distance_counts_insertions_deletions_and_substitutions(
-    adder: Calculator, operands: tuple[str, str], expected: str, distance: int
+    adder: Solver, operands: tuple[str, str], expected: str, distance: int
 ) -> None:
     outcome = evaluation.Outcome(evaluation.Problem("given", operands), expected, adder.solve(*operands))
     assert outcome.edit_distance == distance
@@ -142,7 +142,7 @@ def test_evaluate_prints_a_table_and_json(alga: Callable[..., Result]) -> None:
 def test_evaluate_ends_with_1_and_the_step_where_an_answer_is_wrong(
     alga: Callable[..., Result], tmp_path: Path
 ) -> None:
-    spoiled().save_pretrained(tmp_path / "spoiled")
+    spoiled().save(tmp_path / "spoiled")
     judged = alga("evaluate", tmp_path / "spoiled", "--count", "100", "--max-digits", "60")
     assert judged.code == 1
     assert "wrong: " in judged.err
@@ -172,9 +172,7 @@ def test_a_bad_evaluation_is_refused_in_one_line(
     assert result.err.count("\n") == 1
 
 
-def test_problems_too_many_to_hold_at_once_are_taken_in_parts(
-    adder: Calculator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_problems_too_many_to_hold_at_once_are_taken_in_parts(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "TOGETHER", 30)
     problems = evaluation.draw(ADDITION, count=30, max_digits=20)
     assert len(list(evaluation._chunks(problems))) > 1

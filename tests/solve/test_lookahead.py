@@ -15,8 +15,8 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decode, Decoded
 from alga.solve import evaluation
-from alga.solve.calculator import Calculator, load
 from alga.solve.engines import lookahead
+from alga.solve.solver import Solver
 from alga.tasks import Lookahead
 from tests.conftest import Alga
 
@@ -35,25 +35,24 @@ def test_the_three_maps_spell_the_sum(a: str, b: str) -> None:
     assert solution.answer == str(int(a) + int(b))
 
 
-def test_the_shipped_network_adds_what_breaks_adders(adder: Calculator) -> None:
+def test_the_shipped_network_adds_what_breaks_adders(adder: Solver) -> None:
     problems = evaluation.draw(adder.procedure, count=150, max_digits=120)
     answers = adder.solve_many([problem.operands for problem in problems], engine="lookahead")
     assert [a.answer for a in answers] == [adder.procedure.oracle(*problem.operands) for problem in problems]
-    assert {(a.engine, a.model, a.certified) for a in answers} == {("lookahead", "addition-lookahead", True)}
+    assert {(a.engine, *a.networks, a.certified) for a in answers} == {("lookahead", "addition-lookahead", True)}
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 31, 32, 33, 1000, 100_000])
-def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: int, adder: Calculator) -> None:
+def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: int, adder: Solver) -> None:
     rng = Random(digits)
     a, b = ("".join(rng.choices("123456789", k=digits)) for _ in range(2))
     result = adder.solve(a, b, engine="lookahead")
-    solution = result.solution
     assert result.answer == adder.procedure.oracle(a, b)
-    assert solution.rounds == math.ceil(math.log2(digits + 1)) + 2 <= 2 * math.log2(digits) + 4
-    assert result.network_calls >= 2 * solution.rounds
-    compositions = sum(max(0, digits + 1 - 2**i) for i in range(solution.rounds - 2))
-    assert solution.steps == digits + compositions + digits + 1
-    assert solution.generated_tokens == 2 * solution.steps  # a character and S, each time
+    assert result.rounds == math.ceil(math.log2(digits + 1)) + 2 <= 2 * math.log2(digits) + 4
+    assert result.network_calls >= 2 * result.rounds
+    compositions = sum(max(0, digits + 1 - 2**i) for i in range(result.rounds - 2))
+    assert result.step_count == digits + compositions + digits + 1
+    assert result.generated_tokens == 2 * result.step_count  # a character and S, each time
 
 
 def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Make) -> None:
@@ -86,7 +85,7 @@ def test_digits_that_are_more_than_one_character_are_written_as_they_are(faulty:
 
 
 def test_a_network_of_ones_own_is_not_passed_off_as_looking_ahead(alga: Alga, tmp_path: Path) -> None:
-    load().save_pretrained(tmp_path / "mine")
+    Solver.load().save(tmp_path / "mine")
     for arguments in (["add", "1", "2", "--model"], ["evaluate"]):
         refused = alga(*arguments, tmp_path / "mine", "--engine", "lookahead")
         assert refused.code == 2
@@ -108,7 +107,7 @@ def test_the_lookahead_network_is_a_model_of_its_own(alga: Alga) -> None:
     assert "runs by the engine lookahead only, not by table" in refused.err
 
 
-def test_a_task_without_a_lookahead_network_says_so(adder: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_without_a_lookahead_network_says_so(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.runs.shipped", lambda: ("addition",))
     with pytest.raises(AlgaError, match="there is no lookahead network for addition"):
-        load().solve("1", "2", engine="lookahead")
+        Solver.load().solve("1", "2", engine="lookahead")

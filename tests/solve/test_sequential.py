@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -12,8 +13,8 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decode, Decoded
 from alga.solve import engines
-from alga.solve.calculator import Calculator
-from alga.solve.engines import as_table, sequential
+from alga.solve.engines import sequential
+from alga.solve.solver import Solver
 
 ADDITION = tasks.find("addition")
 
@@ -42,18 +43,19 @@ Read the last digits of each block of outputs from bottom to top
 
 @pytest.mark.parametrize(("a", "b", "printed"), [("65785", "8765", FIRST), ("9582", "9261", SECOND)])
 def test_the_papers_traces_are_reproduced_to_the_letter_but_for_its_one_odd_ordinal(
-    adder: Calculator, a: str, b: str, printed: str
+    adder: Solver, a: str, b: str, printed: str
 ) -> None:
     assert str(adder.trace(a, b)) == printed
 
 
-def test_many_problems_side_by_side_are_answered_as_one_by_one(adder: Calculator) -> None:
+def test_many_problems_side_by_side_are_answered_as_one_by_one(adder: Solver) -> None:
     problems = [("7", "9999"), ("0", "0"), ("123456789", "987654321"), ("5", "5"), ("00099", "1")]
     together = adder.solve_many(problems, engine="sequential")
     assert [result.answer for result in together] == [str(int(a) + int(b)) for a, b in problems]
     assert [result.as_dict()["steps"] for result in together] == [4, 1, 9, 1, 2]
     alone = [adder.solve(*problem, engine="sequential") for problem in problems]
-    assert [r.solution for r in alone] == [r.solution for r in together]
+    for apart, beside in zip(alone, together, strict=True):
+        assert dataclasses.replace(apart, network_calls=beside.network_calls) == beside
     assert together[0].network_calls < sum(r.network_calls for r in alone)
 
 
@@ -72,9 +74,10 @@ def test_an_output_that_never_stops_ends_the_problem_at_that_step(faulty: Callab
     decode = faulty(ADDITION, {"10C86": "155"})
     failed, fine = sequential.solve(ADDITION, decode, [("65785", "8765"), ("1", "2")], keep_steps=True)
     assert failed.answer is None
-    assert failed.steps == 2
+    assert failed.step_count == 2
+    assert [step.text for step in failed.steps] == ["10S", "155"]
     assert failed.failure == "the network failed at step 2: it wrote '155' for 10C86"
-    assert as_table(ADDITION, failed).endswith(failed.failure)
+    assert str(dataclasses.replace(failed, procedure=ADDITION)).endswith(failed.failure)
     assert fine.answer == "3"
 
 
@@ -84,7 +87,7 @@ def test_a_wrong_output_goes_on_as_the_network_said(faulty: Callable[..., Decode
     assert solution.answer == "31"
 
 
-def test_generated_tokens_and_steps_are_counted(adder: Calculator) -> None:
+def test_generated_tokens_and_steps_are_counted(adder: Solver) -> None:
     counted = adder.solve("65785", "8765", engine="sequential").as_dict()
     assert (counted["steps"], counted["rounds"], counted["generated_tokens"]) == (5, 5, 14)
 
@@ -98,7 +101,7 @@ def test_the_engine_runs_a_task_from_the_left_with_a_setting(faulty: Callable[..
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(*[st.text("0123456789", min_size=1, max_size=40)] * 2), min_size=1, max_size=20))
 def test_the_shipped_adder_adds(problems: list[tuple[str, str]]) -> None:
-    adder = Calculator.from_pretrained()
+    adder = Solver.load()
     assert [r.answer for r in adder.solve_many(problems, engine="sequential")] == [
         str(int(a) + int(b)) for a, b in problems
     ]

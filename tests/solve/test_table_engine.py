@@ -13,10 +13,11 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decode
 from alga.solve import evaluation
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
 from alga.solve.engines import loop, sequential
 from alga.solve.engines import table as engine
 from alga.solve.engines.machine import Machine, machine_of
+from alga.solve.solver import Solver
 from alga.tasks import Task
 from alga.trust.table import Table, extract
 
@@ -110,7 +111,7 @@ def test_a_failing_step_is_told_as_the_sequential_engine_tells_it(faults: dict[s
     problem = ("65785", "8765")
     (ours,) = engine.solve(ADDITION, table, [problem])
     (theirs,) = sequential.solve(ADDITION, decode, [problem])
-    assert (ours.failure, ours.steps, ours.answer) == (theirs.failure, theirs.steps, None)
+    assert (ours.failure, ours.step_count, ours.answer) == (theirs.failure, theirs.step_count, None)
     assert ours.failure
 
 
@@ -128,24 +129,24 @@ def test_a_prompt_that_rounding_decides_is_told(faulty: Make) -> None:
 @settings(max_examples=200, deadline=None)
 @given(*[st.integers(0, 400).flatmap(lambda n: st.text("0123456789", min_size=n + 1, max_size=n + 1))] * 2)
 def test_the_shipped_table_adds(a: str, b: str) -> None:
-    assert load().solve(a, b, engine="table").answer == str(int(a) + int(b))
+    assert Solver.load().solve(a, b, engine="table").answer == str(int(a) + int(b))
 
 
 @pytest.mark.parametrize("bad", ["12x4", "12 4", "-124", "１２", "", "1²", "12\x004"])
-def test_a_wrong_character_is_refused_alike_however_long_the_number(bad: str, adder: Calculator) -> None:
+def test_a_wrong_character_is_refused_alike_however_long_the_number(bad: str, adder: Solver) -> None:
     with pytest.raises(AlgaError) as short:
-        adder.add(bad, "1")
+        adder.solve(bad, "1")
     with pytest.raises(AlgaError) as long:
-        adder.add(bad and bad + "7" * 500, "1" * 500)
+        adder.solve(bad and bad + "7" * 500, "1" * 500)
     assert str(long.value) == str(short.value)
 
 
-def test_more_than_two_numbers_and_uneven_lengths(adder: Calculator) -> None:
+def test_more_than_two_numbers_and_uneven_lengths(adder: Solver) -> None:
     numbers = ["9" * 300, "1", "0" * 80 + "5" * 70, "123456789" * 20]
-    assert adder.add(*numbers, engine="table") == str(sum(map(int, numbers)))
+    assert Calculator(models=[adder], engine="table").add(*numbers) == str(sum(map(int, numbers)))
 
 
-def test_the_compiler_is_loaded_when_it_pays(adder: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiler_is_loaded_when_it_pays(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     assert adder.run.table is not None
     made = Machine(ADDITION, adder.run.table)
     monkeypatch.delitem(__import__("sys").modules, "alga.solve.engines.loop")
@@ -158,7 +159,7 @@ def test_the_compiler_is_loaded_when_it_pays(adder: Calculator, monkeypatch: pyt
 @pytest.mark.parametrize("seed", range(4))
 def test_engines_agree_on_imperfect_networks_wherever_margins_are_clear(seed: int) -> None:
     """The adder with noise on its weights: wrong on some prompts, differently for every seed."""
-    calculator = load()
+    calculator = Solver.load()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in calculator.run.model.parameters():

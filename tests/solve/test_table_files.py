@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from alga.base.errors import AlgaError
-from alga.solve.calculator import Calculator
 from alga.solve.engines import loop
 from alga.solve.engines import table as engine
 from alga.solve.engines.rows import FileRow
+from alga.solve.solver import Solver
 from tests.conftest import Alga
 from tests.solve.test_table_engine import ADDITION, Make, machine
 
@@ -66,7 +66,7 @@ def test_ends_of_lines_are_read_in_blocks(
     assert len(reads) < 50
 
 
-def test_files_of_random_digits_in_small_blocks(adder: Calculator, tmp_path: Path, in_small_blocks: None) -> None:
+def test_files_of_random_digits_in_small_blocks(adder: Solver, tmp_path: Path, in_small_blocks: None) -> None:
     rng = Random(0)
     for _ in range(40):
         a, b = ("".join(rng.choices("0123456789", k=rng.randint(64, 300))) for _ in range(2))
@@ -127,18 +127,18 @@ def test_another_engine_reads_the_files_whole_and_runs_itself(alga: Alga, tmp_pa
     for name in "ab":
         (tmp_path / name).write_text("8" * 70)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Calculator, "stream", lambda *_: pytest.fail("the table engine was run"))
+        patch.setattr(Solver, "stream", lambda *_: pytest.fail("the table engine was run"))
         added = alga("add", f"@{tmp_path / 'a'}", f"@{tmp_path / 'b'}", "--engine", "sequential")
     assert added.out == f"{2 * int('8' * 70)}\n"
 
 
 def test_files_go_to_standard_output_too(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     from alga.cli.arithmetic import _stream
-    from alga.solve.arithmetic import Arithmetic
+    from alga.solve.calculator import Calculator
 
     for name in "ab":
         (tmp_path / name).write_text("8" * 100)
-    _stream(Arithmetic(), [tmp_path / "a", tmp_path / "b"], None)
+    _stream(Calculator(), [tmp_path / "a", tmp_path / "b"], None)
     assert capfdbinary.readouterr().out == f"{2 * int('8' * 100)}\n".encode()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from alga.trust.table import Table
 from tests.conftest import Alga, tiny
@@ -73,13 +73,13 @@ def sloppy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("sloppy.py").write_text(SLOPPY)
 
 
-def exact(name: str) -> Calculator:
+def exact(name: str) -> Solver:
     """Return a calculator whose network is not trained, with the exact table: what a certified one would have."""
     task = tasks.find(name)
     training = Training.start(None, tiny(task=name))
     exact = Table(task.name, {prompt: instance.output for prompt, instance in task.domain.items()})
     run = dataclasses.replace(training.as_run(), table=exact)
-    return Calculator(run)
+    return Solver(run)
 
 
 BAD = [
@@ -99,7 +99,7 @@ def test_columns_outside_the_task_are_refused_by_every_engine(
     name: str, operand: str, message: str, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calculator = exact(name)
-    monkeypatch.setattr(Calculator, "table", calculator.run.table)
+    monkeypatch.setattr(Solver, "table", calculator.run.table)
     with pytest.raises(AlgaError) as refused:
         calculator.solve(operand, engine=engine)
     assert str(refused.value) == message
@@ -109,7 +109,7 @@ def test_columns_outside_the_task_are_refused_by_every_engine(
 @pytest.mark.usefixtures("sloppy")
 def test_the_compiled_loop_refuses_what_replaying_refuses(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calculator = exact("sloppy.py:Collatz")
-    monkeypatch.setattr(Calculator, "table", calculator.run.table)
+    monkeypatch.setattr(Solver, "table", calculator.run.table)
     import alga.solve.engines.loop  # noqa: F401 - once it is loaded, long problems go through it
 
     long = "1" * 100
@@ -140,7 +140,7 @@ def test_lookahead_refuses_what_is_no_column_of_the_task_it_serves(
     operands: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the layout's rows would let it through."""
-    calculator = Calculator.from_pretrained("addition-lookahead")
+    calculator = Solver.load("addition-lookahead")
     monkeypatch.setattr(type(calculator.procedure.layout), "rows", lambda self, *operands: operands)
     with pytest.raises(AlgaError, match=r"addition: "):
         calculator.solve(*operands)

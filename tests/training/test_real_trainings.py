@@ -12,7 +12,7 @@ import pytest
 
 from alga import runs
 from alga.runs.recipe import Recipe
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from alga.training import recipes
 from alga.training.trainer import Training
 from tests.conftest import start, wait_for
@@ -26,7 +26,7 @@ def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path)
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert json.loads(out)["certified"] is True
-    assert load(tmp_path / "run").certify().prompts == 2300
+    assert Solver.load(tmp_path / "run").certify().prompts == 2300
 
 
 def test_the_shipped_adder_comes_out_of_its_recipe_and_seed(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
         for line in (folder / "metrics.jsonl").read_text().splitlines()
     ]
     assert strip(killed) == strip(whole)
-    assert load(killed).certified
+    assert Solver.load(killed).certified
 
 
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bits(tmp_path: Path) -> None:

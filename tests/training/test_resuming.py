@@ -13,7 +13,7 @@ import safetensors.torch
 import torch
 
 from alga.base.errors import AlgaError
-from alga.solve.calculator import load
+from alga.solve.solver import Solver
 from alga.training import checkpoint
 from alga.training.checkpoint import SLOTS
 from alga.training.trainer import Training
@@ -90,7 +90,7 @@ def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> No
     short = trained(tmp_path / "run", steps=300, margin=99.0)
     assert short.certificate is not None
     assert not short.reached_margin
-    assert load(tmp_path / "run").certified
+    assert Solver.load(tmp_path / "run").certified
     longer = Training.resume(tmp_path / "run", steps=320)
     list(longer.run())
     assert longer.step == 320

@@ -11,7 +11,7 @@ import torch
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decoder
 from alga.network.tokens import PAD_ID, START, STOP
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.training.metrics import loss_of
 from alga.training.trainer import Training
 from tests.conftest import tiny
@@ -27,7 +27,7 @@ def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves
         "README.md", "SHA256SUMS", "certificate.json", "config.json", "curves.png", "curves.svg", "metrics.jsonl",
         "model.safetensors", "table.json",
     ]  # fmt: skip
-    calculator = load(tmp_path / "run")
+    calculator = Solver.load(tmp_path / "run")
     assert calculator.certified
     assert calculator.solve("1011").answer == "1"
     assert calculator.certify().certified
@@ -35,13 +35,13 @@ def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves
 
 def test_a_trained_network_keeps_its_certificate_in_memory_and_when_saved(tmp_path: Path) -> None:
     training = trained(None)
-    calculator = Calculator(training.as_run())
+    calculator = Solver(training.as_run())
     assert calculator.certified
-    calculator.save_pretrained(tmp_path / "kept")
-    assert load(tmp_path / "kept").run.certificate == training.certificate
+    calculator.save(tmp_path / "kept")
+    assert Solver.load(tmp_path / "kept").run.certificate == training.certificate
     with torch.no_grad():
         next(training.model.parameters()).add_(1.0)
-    assert not Calculator(training.as_run()).certified
+    assert not Solver(training.as_run()).certified
 
 
 def test_folders_may_be_given_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path: Pat
 def test_an_uncertified_end_leaves_a_usable_run_without_certificate(tmp_path: Path) -> None:
     training = trained(tmp_path / "run", steps=2)
     assert training.certificate is None
-    calculator = load(tmp_path / "run")
+    calculator = Solver.load(tmp_path / "run")
     assert not calculator.certified
     assert not (tmp_path / "run" / "certificate.json").exists()
 

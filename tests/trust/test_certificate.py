@@ -14,7 +14,7 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.compiled import Compiled
 from alga.network.decoder import Decode, Decoded, Decoder
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate, certify
 from alga.trust.table import Table, extract
 from tests.conftest import ALL_TASKS, Result
@@ -53,7 +53,7 @@ def test_a_network_that_one_of_two_ways_gets_wrong_is_refused(faulty: Callable[.
         assert table.outputs["99"] == ("18" if decode is right else "19")  # of what answers people
 
 
-def test_a_certificate_is_of_compiled_code_and_of_torch(adder: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_is_of_compiled_code_and_of_torch(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, int] = {"compiled": 0, "torch": 0}
     one_by_one, in_chunks = Decoder._one_by_one, Decoder._in_chunks
 
@@ -150,7 +150,7 @@ def test_a_certificate_comes_back_as_it_was_and_nonsense_is_refused(faulty: Call
             Certificate.from_json(broken)
 
 
-def test_every_shipped_answer_is_the_tasks(adder: Calculator) -> None:
+def test_every_shipped_answer_is_the_tasks(adder: Solver) -> None:
     table = adder.run.table
     assert table is not None
     assert table.outputs == {prompt: instance.output for prompt, instance in adder.trained.domain.items()}
@@ -159,7 +159,7 @@ def test_every_shipped_answer_is_the_tasks(adder: Calculator) -> None:
 def test_one_weight_changed_until_one_prompt_goes_wrong_is_found_out(
     tmp_path: Path, alga: Callable[..., Result]
 ) -> None:
-    calculator = load()
+    calculator = Solver.load()
     decoder, domain, weight = calculator.decoder, calculator.trained.domain, calculator.run.model.head.weight
     before = weight[3, 0].item()
 
@@ -177,7 +177,7 @@ def test_one_weight_changed_until_one_prompt_goes_wrong_is_found_out(
         harmless, enough = (harmless, middle) if wrong_after(middle) else (middle, enough)
     assert len(wrong) == 1
     assert not calculator.certified  # the hash no longer fits
-    calculator.save_pretrained(tmp_path / "spoiled")
+    calculator.save(tmp_path / "spoiled")
     judged = alga("certify", tmp_path / "spoiled", "--json")
     content = json.loads(judged.out)
     assert judged.code == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,11 +13,12 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli import operands as reading
+from alga.cli.answers import deliver_result, report_result, warn_if_uncertified
 from alga.cli.console import as_json, check_out, deliver, progress
 from alga.cli.options import AsJson, Out, engine_option, model_option
 
 if TYPE_CHECKING:
-    from alga.solve.arithmetic import Arithmetic, Result
+    from alga.solve.calculator import Calculator
 
 Numbers = Annotated[
     list[str] | None,
@@ -122,77 +122,61 @@ def _run(
         raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
     check_out(out)
     from alga.solve import engines
-    from alga.solve.arithmetic import Arithmetic
+    from alga.solve.calculator import Calculator
 
     if engine is not None:
         engines.find(engine)
-    arithmetic = Arithmetic(base, models=models, engine=engine, keep_steps=trace)
-    for name, network in arithmetic.named(verb).items():
-        if not network.certified:
-            typer.echo(f"alga: warning: the model {name} has no certificate; its answers may be wrong", err=True)
+    calculator = Calculator(base, models=models, engine=engine)
+    for network in calculator.networks.given_for(verb):
+        warn_if_uncertified(network)
     if pairs is not None:
-        raise typer.Exit(_many(arithmetic, verb, pairs, json=json, out=out))
+        raise typer.Exit(_many(calculator, verb, pairs, json=json, out=out))
     paths = [Path(operand[1:]) for operand in operands if operand.startswith("@")]
-    if len(paths) == len(operands) == 2 and verb == "add" and not (json or trace) and _streams(arithmetic, paths):
-        raise typer.Exit(_stream(arithmetic, paths, out))
-    raise typer.Exit(_one(arithmetic, verb, [reading.operand(operand) for operand in operands], json=json, out=out))
-
-
-def _one(arithmetic: Arithmetic, verb: str, operands: list[str], *, json: bool, out: Path | None) -> int:
+    if len(paths) == len(operands) == 2 and verb == "add" and not (json or trace) and _streams(calculator, paths):
+        raise typer.Exit(_stream(calculator, paths, out))
+    numbers = [reading.operand(operand) for operand in operands]
     with progress("calculating") as watch:
-        result = arithmetic.solve(verb, *operands, watch=watch)
-    if json:
-        content = result.as_dict()
-        if result.trace:
-            content["trace"] = [
-                {"prompt": step.prompt, "output": step.text, "margin": step.margin if isfinite(step.margin) else None}
-                for note in result.trace
-                for step in note.steps
-            ]
-        deliver(as_json(content), out)
-    elif result.trace:
-        deliver(str(result), out)
-    elif result.answer is not None:
-        deliver(result.answer, out)
-    return _told(result)
+        solve = calculator.trace if trace else calculator.solve
+        result = solve(*numbers, operation=verb, watch=watch)
+    raise typer.Exit(deliver_result(result, json=json, out=out))
 
 
-def _streams(arithmetic: Arithmetic, paths: list[Path]) -> bool:
+def _streams(calculator: Calculator, paths: list[Path]) -> bool:
     """Return whether two files can be added block by block: no signs, no letters."""
-    if arithmetic.base > 10 or not all(path.is_file() and path.stat().st_size for path in paths):
+    if calculator.base > 10 or not all(path.is_file() and path.stat().st_size for path in paths):
         return False
     for path in paths:
         with path.open("rb") as file:
             if file.read(1) == b"-":
                 return False
-    return arithmetic.network("add").streams(arithmetic.engine)
+    return calculator.networks.find("add").streams(calculator.engine)
 
 
-def _stream(arithmetic: Arithmetic, paths: list[Path], out: Path | None) -> int:
+def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> int:
     """Add two files in bounded memory; the output file appears only when it is complete."""
     with ExitStack() as stack:
         sink = sys.stdout.buffer if out is None else stack.enter_context(files.writing(out))
         watch = stack.enter_context(progress("adding"))
-        arithmetic.network("add").stream(paths, sink, watch)
+        calculator.networks.find("add").stream(paths, sink, watch)
         sink.write(b"\n")
         sink.flush()
     return 0
 
 
-def _many(arithmetic: Arithmetic, verb: str, pairs: str, *, json: bool, out: Path | None) -> int:
+def _many(calculator: Calculator, verb: str, pairs: str, *, json: bool, out: Path | None) -> int:
     code, before, total = 0, 0, reading.count(pairs)
     with ExitStack() as stack:
         sink = None if out is None else stack.enter_context(files.writing(out))
         watch = stack.enter_context(progress("calculating"))
-        for problems in reading.problems(pairs, verb, arithmetic):
+        for problems in reading.problems(pairs, verb, calculator):
 
             def further(done: int, of: int, before: int = before, some: int = len(problems)) -> None:
                 now = before + done * some // of
                 watch(now, total and max(total, now))  # a file may grow while it is read
 
             lines = []
-            for result in arithmetic.solve_all(verb, problems, further):
-                code = max(code, _told(result))
+            for result in calculator.solve_many(problems, operation=verb, watch=further):
+                code = max(code, report_result(result))
                 lines.append(as_json(result.as_dict()) if json else result.answer or "failed")
             before += len(problems)
             if sink is None:
@@ -201,13 +185,3 @@ def _many(arithmetic: Arithmetic, verb: str, pairs: str, *, json: bool, out: Pat
                 sink.write("".join(f"{line}\n" for line in lines).encode())
                 sink.flush()
     return code
-
-
-def _told(result: Result) -> int:
-    if result.uncertain:
-        typer.echo(
-            f"alga: warning: at {result.uncertain} rounding decides; another engine may go on otherwise", err=True
-        )
-    if result.failure:
-        typer.echo(f"alga: {result.failure}", err=True)
-    return 1 if result.failure else 0

@@ -18,10 +18,10 @@ def demo() -> None:
 
     """
     from alga.research.studies import published
-    from alga.solve.calculator import load
+    from alga.solve.solver import Solver
 
     began = time.monotonic()
-    adder = load()
+    adder = Solver.load()
     task, parameters = adder.trained, adder.run.config.model.parameters
     typer.echo(f"1. The certificate, checked again now: every step that {task.name} can ever ask for.")
     with progress("checking every prompt") as watch:
@@ -35,7 +35,7 @@ def demo() -> None:
     typer.echo("3. The two sums that the paper's author published.")
     verdicts = [certificate.certified]
     for x, y, total in published.SUMS:
-        answer = adder.add(x, y, engine="sequential")
+        answer = adder.solve(x, y, engine="sequential").answer
         verdicts.append(answer == total)
         typer.echo(f"   {len(x)} digits: {_verdict(verdicts[-1])}\n     x = {x}\n     y = {y}\n   sum = {answer}")
 
@@ -46,10 +46,8 @@ def demo() -> None:
     with progress("adding") as watch:
         (result,) = adder.solve_many([(x, y)], engine="sequential", watch=watch)
     verdicts.append(result.answer == adder.procedure.oracle(x, y))
-    steps = result.as_dict()["steps"]
-    typer.echo(
-        f"   {_verdict(verdicts[-1])} against exact arithmetic, in {steps:,} steps: {(result.answer or '')[:24]}…\n"
-    )
+    said = f"{_verdict(verdicts[-1])} against exact arithmetic, in {result.step_count:,} steps"
+    typer.echo(f"   {said}: {(result.answer or '')[:24]}…\n")
 
     typer.echo(f"A Transformer of {parameters:,} parameters, {certificate.statement}.")
     typer.echo(f"It has learned the step; the loop that feeds it columns is given. ({time.monotonic() - began:.0f} s)")

@@ -11,8 +11,8 @@ from alga.cli.console import as_json, progress
 from alga.cli.options import ADDER, AsJson, Model, OwnTask, engine_option, load_own_task
 
 if TYPE_CHECKING:
-    from alga.solve.calculator import Calculator
     from alga.solve.evaluation import Evaluation, Outcome
+    from alga.solve.solver import Solver
 
 SHOWN: Final = 10  # wrong answers explained on stderr
 NAMES: Final = ("x", "y", "z")  # of the operands with --show
@@ -56,19 +56,19 @@ def evaluate(
         raise AlgaError("--numbers goes with neither --count, --digits nor --families")
     load_own_task(task)
     from alga.solve import engines, evaluation
-    from alga.solve.calculator import load
+    from alga.solve.solver import Solver
 
     if engine is not None:
         engines.find(engine)
-    calculator = load(model)
+    solver = Solver.load(model)
     show = show or numbers is not None
     if numbers is not None:
         problems = [evaluation.Problem("given", numbers)]
-        calculator.check(numbers)
-        calculator.procedure.columns(*numbers)
+        solver.check(numbers)
+        solver.procedure.columns(*numbers)
     else:
         problems = evaluation.draw(
-            calculator.procedure,
+            solver.procedure,
             count=count if count is not None else 1 if show else 1000,
             max_digits=max_digits if digits is None else digits,
             families=[name.strip() for name in families.split(",")] if families else ["uniform"] if show else [],
@@ -76,29 +76,29 @@ def evaluate(
             exactly=digits is not None,
         )
     with progress("evaluating") as watch:
-        result = evaluation.evaluate(calculator, problems, engine=engine, watch=watch)
+        result = evaluation.evaluate(solver, problems, engine=engine, watch=watch)
     if json:
         typer.echo(as_json(result.as_dict()))
     elif show:
-        typer.echo("\n\n".join(_shown(outcome, calculator) for outcome in result.outcomes))
+        typer.echo("\n\n".join(_shown(outcome, solver) for outcome in result.outcomes))
     else:
         typer.echo(_table(result))
     for outcome in result.wrong[:SHOWN]:
-        typer.echo(_wrong(outcome, calculator), err=True)
+        typer.echo(_wrong(outcome, solver), err=True)
     raise typer.Exit(1 if result.wrong else 0)
 
 
-def _shown(outcome: Outcome, calculator: Calculator) -> str:
+def _shown(outcome: Outcome, solver: Solver) -> str:
     """Return one problem as the author's test script prints it."""
     operands = outcome.problem.operands
     names = NAMES[: len(operands)] if len(operands) <= len(NAMES) else [f"x{i}" for i in range(1, len(operands) + 1)]
-    expression = calculator.procedure.expression(*names)
+    expression = solver.procedure.expression(*names)
     return "\n".join(
         [
             f"The output is {str(outcome.right).upper()}",
             *(f"{name}={operand}" for name, operand in zip(names, operands, strict=True)),
             f"Real {expression}={outcome.expected}",
-            f"Pred {expression}={outcome.answer.answer or outcome.answer.failure}",
+            f"Pred {expression}={outcome.result.answer or outcome.result.failure}",
         ]
     )
 
@@ -116,15 +116,13 @@ def _table(result: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def _wrong(outcome: Outcome, calculator: Calculator) -> str:
+def _wrong(outcome: Outcome, solver: Solver) -> str:
     from alga.solve.evaluation import first_wrong_step
 
     operands = [_cut(operand) for operand in outcome.problem.operands]
-    where = first_wrong_step(calculator, outcome.problem.operands)
-    said = _cut(outcome.answer.answer) if outcome.answer.answer is not None else "nothing"
-    return (
-        f"wrong: {calculator.procedure.expression(*operands)} gave {said}, expected {_cut(outcome.expected)}; {where}"
-    )
+    where = first_wrong_step(solver, outcome.problem.operands)
+    said = _cut(outcome.result.answer) if outcome.result.answer is not None else "nothing"
+    return f"wrong: {solver.procedure.expression(*operands)} gave {said}, expected {_cut(outcome.expected)}; {where}"
 
 
 def _cut(number: str) -> str:

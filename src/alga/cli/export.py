@@ -48,7 +48,7 @@ def export(
     load_own_task(task)
     from alga import export as formats
     from alga.serve import single
-    from alga.solve.calculator import load
+    from alga.solve.solver import Solver
 
     ways = {**formats.FORMATS, "page": single.page}  # the page needs the table, so it is listed after it
     chosen = {**formats.SUFFIXES, ".html": "page"}.get(out.suffix) if format is None else format
@@ -57,9 +57,9 @@ def export(
         raise AlgaError(
             f"expected a format of {known}, got {'the file name ' + out.name if format is None else format}"
         )
-    calculator = load(model)
+    solver = Solver.load(model)
     with progress("exporting") as watch:
-        data = ways[chosen](calculator, watch)
+        data = ways[chosen](solver, watch)
     files.write(out, data)
-    prompts = len(calculator.trained.domain)
+    prompts = len(solver.trained.domain)
     typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers to all {prompts:,} prompts")

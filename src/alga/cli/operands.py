@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from alga.base.errors import AlgaError
 
 if TYPE_CHECKING:
-    from alga.solve.arithmetic import Arithmetic
+    from alga.solve.calculator import Calculator
 
 MINUS: Final = "-"
 LONGEST: Final = 2**30  # digits of a number read into memory
@@ -47,14 +47,14 @@ def _number_in(file: TextIO, name: str) -> str:
     return "".join(blocks).rstrip("\r\n")
 
 
-def problems(pairs: str, verb: str, arithmetic: Arithmetic) -> Iterator[list[tuple[str, str]]]:
+def problems(pairs: str, verb: str, calculator: Calculator) -> Iterator[list[tuple[str, str]]]:
     """Yield the problems of a pairs file in batches; a bad line is refused after all problems before it."""
     with _standard_input() if pairs == "-" else _opened(pairs) as file:
         chunk: list[tuple[str, str]] = []
         held, refused = 0, None
         try:
             for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
-                chunk.append(_problem(line, place, verb, arithmetic))
+                chunk.append(_problem(line, place, verb, calculator))
                 held += len(line)
                 if len(chunk) == TOGETHER or held > LONGEST_LINE:
                     yield chunk
@@ -81,7 +81,7 @@ def count(pairs: str) -> int:
     return lines + (last != b"\n")
 
 
-def _problem(line: str, place: int, verb: str, arithmetic: Arithmetic) -> tuple[str, str]:
+def _problem(line: str, place: int, verb: str, calculator: Calculator) -> tuple[str, str]:
     """Read "A B", "A+B" or "A + B"; a minus right before a number is its sign: "12 -5" is two numbers."""
     if len(line) > LONGEST_LINE:
         raise AlgaError(f"line {place}: expected at most {LONGEST_LINE:,} characters, got more")
@@ -96,7 +96,7 @@ def _problem(line: str, place: int, verb: str, arithmetic: Arithmetic) -> tuple[
     if len(operands) != 2:
         raise AlgaError(f'line {place}: expected two numbers, "A B" or "A{sign}B", got {len(operands)}')
     try:
-        arithmetic.check(verb, *operands)
+        calculator.check(verb, *operands)
     except AlgaError as problem:
         raise AlgaError(f"line {place}: {problem}") from None
     return operands[0], operands[1]

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from alga.base.errors import AlgaError
-from alga.cli.console import as_json, check_out, deliver, progress
+from alga.cli.answers import deliver_result, warn_if_uncertified
+from alga.cli.console import check_out, progress
 from alga.cli.options import AsJson, Out, OwnTask, engine_option, load_own_task, model_argument
 
 
@@ -33,25 +34,15 @@ def solve(
     check_out(out)
     load_own_task(task)
     from alga.solve import engines
-    from alga.solve.calculator import load
+    from alga.solve.solver import Solver
 
     if engine is not None:
         engines.find(engine)
-    calculator = load(model)
-    if not calculator.certified:
-        typer.echo(f"alga: warning: the model {model} has no certificate; its answers may be wrong", err=True)
+    solver = Solver.load(model)
+    warn_if_uncertified(solver)
     with progress("solving") as watch:
         if trace:
-            kept = calculator.trace(*operands, watch=watch)
-            result = kept.result
+            result = solver.trace(*operands, watch=watch)
         else:
-            (result,) = calculator.solve_many([operands], engine=engine, watch=watch)
-    if json:
-        deliver(as_json(result.as_dict()), out)
-    elif trace:
-        deliver(str(kept), out)
-    elif result.answer is not None:
-        deliver(result.answer, out)
-    if result.failure:
-        typer.echo(f"alga: {result.failure}", err=True)
-    raise typer.Exit(1 if result.failure else 0)
+            (result,) = solver.solve_many([operands], engine=engine, watch=watch)
+    raise typer.Exit(deliver_result(result, json=json, out=out))

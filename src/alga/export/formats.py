@@ -17,7 +17,7 @@ from alga.base import signals
 from alga.base.errors import AlgaError, missing_extra
 from alga.base.progress import Watch, unwatched
 from alga.network.tokens import START, STOP_ID
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 
@@ -28,14 +28,12 @@ TABLE_FORMAT: Final = "alga-table-1"
 TRIES: Final = 10  # problems of each length whose rows are compared with the operands
 
 
-def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+def table(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the network's table as JSON, with all that another language needs to run it."""
-    procedure, found = calculator.procedure, calculator.table
-    calculator.decode(
-        list(calculator.trained.domain)
-    )  # refuses a network that does not answer as its certified table says
-    if calculator.own_engine != "sequential" or not _runs_elsewhere(procedure):
-        name = calculator.trained.name
+    procedure, found = solver.procedure, solver.table
+    solver.decode(list(solver.trained.domain))  # refuses a network that does not answer as its certified table says
+    if solver.own_engine != "sequential" or not _runs_elsewhere(procedure):
+        name = solver.trained.name
         raise AlgaError(f"{name} does not walk over the digits of numbers alone: its table would not run elsewhere")
     steps = procedure.explore(lambda batch: [found.outputs[procedure.prompt(*situation)] for situation in batch])
     start = {column: output for (context, column), output in steps.items() if context is None}
@@ -49,7 +47,7 @@ def table(calculator: Calculator, watch: Watch = unwatched) -> bytes:
         "format": TABLE_FORMAT,
         "task": procedure.name,
         "summary": procedure.summary,
-        **_provenance(calculator),
+        **_provenance(solver),
         "from_right": procedure.layout.from_right,
         "fill": procedure.layout.fill,
         "repeats": procedure.layout.repeats,
@@ -78,7 +76,7 @@ def _runs_elsewhere(procedure: Procedure) -> bool:
     return True
 
 
-def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+def onnx(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the network's step as an ONNX file: prompts of any number in, generated tokens and their logits out.
 
     Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
@@ -90,29 +88,29 @@ def onnx(calculator: Calculator, watch: Watch = unwatched) -> bytes:
         import torch  # noqa: F401, PLC0415
     except ImportError as missing:
         raise missing_extra("ONNX export", missing.name, "export") from None
-    tokens = calculator.run.config.tokens
-    proto = _traced(calculator)
+    tokens = solver.run.config.tokens
+    proto = _traced(solver)
     described = {
-        "task": calculator.trained.name,
+        "task": solver.trained.name,
         "vocabulary": json.dumps(tokens.vocabulary),
-        **{key: json.dumps(value) for key, value in _provenance(calculator).items()},
+        **{key: json.dumps(value) for key, value in _provenance(solver).items()},
     }
     onnx_format.helper.set_model_props(proto, described)
     onnx_format.checker.check_model(proto)
     data: bytes = proto.SerializeToString()
-    prompts = len(calculator.trained.domain)
+    prompts = len(solver.trained.domain)
     watch(prompts, 2 * prompts)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    _compare(calculator, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
+    _compare(solver, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
     return data
 
 
-def _traced(calculator: Calculator) -> Any:
+def _traced(solver: Solver) -> Any:
     """Return the whole greedy step, unrolled to the output length, as an ONNX model."""
     import torch  # noqa: PLC0415 - a table is exported without it
     from torch import Tensor, nn  # noqa: PLC0415
 
-    tokens, model = calculator.run.config.tokens, calculator.run.model
+    tokens, model = solver.run.config.tokens, solver.run.model
 
     class Step(nn.Module):
         def __init__(self) -> None:
@@ -127,7 +125,7 @@ def _traced(calculator: Calculator) -> Any:
                 ids = torch.cat([ids, logits[-1].argmax(dim=-1, keepdim=True)], dim=1)
             return ids[:, tokens.input_length + 1 :], torch.stack(logits, dim=1)
 
-    example = torch.tensor(tokens.prompts(list(calculator.trained.domain)[:2]))
+    example = torch.tensor(tokens.prompts(list(solver.trained.domain)[:2]))
     chatty = logging.getLogger("torch.onnx")
     level = chatty.level
     chatty.setLevel(logging.ERROR)
@@ -149,12 +147,12 @@ def _traced(calculator: Calculator) -> Any:
     return program.model_proto
 
 
-def _compare(calculator: Calculator, run: Callable[[Any], Any], watch: Watch) -> None:
+def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
     """Refuse a file that answers a prompt otherwise than the network here, in a full batch or alone."""
     import numpy as np  # noqa: PLC0415
 
-    tokens, domain = calculator.run.config.tokens, list(calculator.trained.domain)
-    expected: list[Decoded] = calculator.decode(domain)
+    tokens, domain = solver.run.config.tokens, list(solver.trained.domain)
+    expected: list[Decoded] = solver.decode(domain)
     ids = np.array(tokens.prompts(domain), np.int64)
     together = run(ids)
     for i, step in enumerate(expected):
@@ -168,14 +166,14 @@ def _compare(calculator: Calculator, run: Callable[[Any], Any], watch: Watch) ->
         watch(len(domain) + i + 1, 2 * len(domain))
 
 
-def _provenance(calculator: Calculator) -> dict[str, Any]:
-    certificate = calculator.run.certificate if calculator.certified else None
+def _provenance(solver: Solver) -> dict[str, Any]:
+    certificate = solver.run.certificate if solver.certified else None
     return {
-        "weights_sha256": calculator.run.sha256,
+        "weights_sha256": solver.run.sha256,
         "certified": certificate is not None,
         "certificate": certificate.statement if certificate else None,
     }
 
 
-FORMATS: Final[dict[str, Callable[[Calculator, Watch], bytes]]] = {"onnx": onnx, "table": table}
+FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {"onnx": onnx, "table": table}
 SUFFIXES: Final = {".onnx": "onnx", ".json": "table"}

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError, installed
 from alga.base.progress import Watch, unwatched
 from alga.runs.config import Config
@@ -55,7 +56,7 @@ class Run:
         """Whether there is a certificate, and for the network as it is now: its weights, and nothing beside them."""
         return self.certificate is not None and self.certificate.certified and self.current
 
-    def judged(self, watch: Watch = unwatched) -> Run:
+    def judged(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Run:
         """Return the run with a new certificate and table: every prompt checked now, whatever it came with.
 
         Each is checked by compiled code, and once more by torch where that is installed.
@@ -77,6 +78,7 @@ class Run:
             batch_sizes=(1, min(CHUNK, len(self.config.task.domain))) if twice else (1,),
             machine=decoder.machine,
             watch=watch,
+            cancel=cancel,
         )
         self._refuse_unless(sha256, altered)
         return dataclasses.replace(self, certificate=certificate, table=table)

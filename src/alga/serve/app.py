@@ -22,9 +22,9 @@ from alga.serve.middleware import Guard
 from alga.serve.registry import Desk, Shelf
 from alga.serve.schemas import ERRORS
 from alga.serve.workers import Desks
-from alga.solve.arithmetic import Listener
-from alga.solve.calculator import Calculator
 from alga.solve.result import SIGNS
+from alga.solve.schoolbook import Listener
+from alga.solve.solver import Solver
 
 T = TypeVar("T")
 PAGE: Final = Path(__file__).parent / "page"
@@ -106,9 +106,9 @@ def _answer(desks: Desks, verb: str) -> Callable[..., Any]:
         deadline = Deadline(desks.limits.seconds)
 
         def job(desk: Desk) -> dict[str, Any]:
-            arithmetic = desk.arithmetic(numbers.base, numbers.model, numbers.engine)
-            arithmetic.named(verb)
-            return arithmetic.solve(verb, *numbers.operands, watch=deadline.watch).as_dict()
+            calculator = desk.calculator(numbers.base, numbers.model, numbers.engine)
+            calculator.networks.given_for(verb)
+            return calculator.solve(*numbers.operands, operation=verb, cancel=deadline).as_dict()
 
         return await desks.run(job, deadline, long=await _long(desks, verb, numbers))
 
@@ -122,9 +122,10 @@ def _steps(desks: Desks, verb: str) -> Callable[..., Any]:
             raise AlgaError(f"steps are the network's own: they go with the engine sequential, not {numbers.engine}")
 
         def solve(desk: Desk, listener: Listener, deadline: Deadline) -> dict[str, Any]:
-            arithmetic = desk.arithmetic(numbers.base, numbers.model, None, listener)
-            arithmetic.named(verb)
-            return arithmetic.solve(verb, *numbers.operands, watch=deadline.watch).as_dict()
+            calculator = desk.calculator(numbers.base, numbers.model)
+            calculator.networks.given_for(verb)
+            result = calculator.trace(*numbers.operands, operation=verb, listener=listener, cancel=deadline)
+            return result.as_dict()
 
         stream = Stream(desks, solve, long=await _long(desks, verb, numbers, steps=True))
         return StreamingResponse(stream.rest(await stream.first()), media_type="text/event-stream")
@@ -167,11 +168,11 @@ def _networks(app: FastAPI, desks: Desks) -> None:
     async def known(asked: Callable[[Desk], T]) -> T:
         return await desks.run(asked, Deadline(desks.limits.seconds))
 
-    def affordable(calculator: Calculator) -> int:
+    def affordable(solver: Solver) -> int:
         """Return what it costs to judge a copy of a network; refuse one that is too large to be damaged."""
-        size, most = len(calculator.trained.domain) * calculator.run.config.model.parameters, desks.limits.damage
+        size, most = len(solver.trained.domain) * solver.run.config.model.parameters, desks.limits.damage
         if size > most:
-            said = f"{calculator.run.name} is too large to be damaged here"
+            said = f"{solver.run.name} is too large to be damaged here"
             raise RefusedError(413, f"{said}: {size:,} prompts × weights, up to {most:,} may be")
         return size
 
@@ -188,12 +189,12 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         name = model or shelf.first
 
         def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(name)
-            held = calculator.run.certificate if calculator.certified else None
-            held = held or shelf.once("judged", name, lambda: calculator.certify(deadline.watch))
-            return {"model": name, **content.certificate(held, base=calculator.procedure.layout.base)}
+            solver = desk.solver(name)
+            held = solver.run.certificate if solver.certified else None
+            held = held or shelf.once("judged", name, lambda: solver.certify(cancel=deadline))
+            return {"model": name, **content.certificate(held, base=solver.procedure.layout.base)}
 
-        judged = await known(lambda desk: desk.calculator(name).certified or shelf.has("judged", name))
+        judged = await known(lambda desk: desk.solver(name).certified or shelf.has("judged", name))
         return await at_desk(job, long=not judged)
 
     @app.get("/v1/domain", summary="Every prompt there is, with the network's answer and margin")
@@ -212,19 +213,19 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         index: Annotated[int | None, Query(ge=0, le=10**9, description="To which of its numbers.")] = None,
     ) -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(model or shelf.first)
+            solver = desk.solver(model or shelf.first)
             if amount:
-                affordable(calculator)
-                calculator, _before = damage.damaged(calculator, damage.chosen(calculator, tensor, index), amount)
-            return content.step(calculator, prompt)
+                affordable(solver)
+                solver, _before = damage.damaged(solver, damage.chosen(solver, tensor, index), amount)
+            return content.step(solver, prompt)
 
         return await at_desk(job)
 
     @app.get("/v1/weights", summary="The tensors of a network, and the weight that is damaged unless one is named")
     async def weights(model: Model = None) -> Response:
         def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(model or shelf.first)
-            return {"tensors": damage.weights(calculator), "favourite": vars(damage.favourite(calculator))}
+            solver = desk.solver(model or shelf.first)
+            return {"tensors": damage.weights(solver), "favourite": vars(damage.favourite(solver))}
 
         return await at_desk(job)
 
@@ -235,12 +236,12 @@ def _networks(app: FastAPI, desks: Desks) -> None:
         name = wanted.model or shelf.first
 
         def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(name)
-            weight = damage.chosen(calculator, wanted.tensor, wanted.index)
-            most, watch = desks.limits.steps, deadline.watch
-            return damage.report(desk, calculator, weight, wanted.amount, asked, most=most, watch=watch)
+            solver = desk.solver(name)
+            weight = damage.chosen(solver, wanted.tensor, wanted.index)
+            most = desks.limits.steps
+            return damage.report(desk, solver, weight, wanted.amount, asked, most=most, cancel=deadline)
 
-        size = await known(lambda desk: affordable(desk.calculator(name)))
+        size = await known(lambda desk: affordable(desk.solver(name)))
         long = size > LARGE or (asked is not None and is_long(asked.verb, asked.operands, 10, by_network=True))
         return await at_desk(job, long=long)
 

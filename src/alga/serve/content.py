@@ -11,8 +11,8 @@ from typing import Any
 
 from alga.base.errors import AlgaError
 from alga.network.tokens import START, STOP
-from alga.solve.calculator import Calculator
-from alga.solve.engines import Step
+from alga.solve.result import Step
+from alga.solve.solver import Solver
 from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
 
@@ -23,9 +23,9 @@ WORDS = {
 }
 
 
-def model(calculator: Calculator) -> dict[str, Any]:
+def model(solver: Solver) -> dict[str, Any]:
     """Return what a network is, in plain values."""
-    procedure, trained, run = calculator.procedure, calculator.trained, calculator.run
+    procedure, trained, run = solver.procedure, solver.trained, solver.run
     return {
         "name": run.name,
         "task": trained.name,
@@ -33,27 +33,27 @@ def model(calculator: Calculator) -> dict[str, Any]:
         "base": procedure.layout.base,
         "arity": procedure.layout.arity,
         "sign": procedure.sign,
-        "verbs": sorted(calculator.parts()),
-        "walks": walks(calculator),  # over the digits of numbers, so that the page can lay it out
+        "verbs": sorted(solver.parts()),
+        "walks": walks(solver),  # over the digits of numbers, so that the page can lay it out
         "prompts": len(trained.domain),
-        "certified": calculator.certified,
+        "certified": solver.certified,
     }
 
 
-def walks(calculator: Calculator) -> bool:
+def walks(solver: Solver) -> bool:
     """Tell whether a network walks over columns, and these are digits of numbers that stand one above the other."""
-    return calculator.own_engine == "sequential" and calculator.procedure.layout.by_rows
+    return solver.own_engine == "sequential" and solver.procedure.layout.by_rows
 
 
-def domain(calculator: Calculator) -> dict[str, Any]:
+def domain(solver: Solver) -> dict[str, Any]:
     """Return every prompt of the domain with the network's answer and margin, as a grid of contexts by columns."""
-    domain = calculator.trained.domain
+    domain = solver.trained.domain
     prompts = list(domain)
-    decoded = dict(zip(prompts, calculator.decode(prompts), strict=True))
+    decoded = dict(zip(prompts, solver.decode(prompts), strict=True))
     contexts, columns = domain.axes
     row, place = ({value: i for i, value in enumerate(values)} for values in (contexts, columns))
     return {
-        "model": calculator.run.name,
+        "model": solver.run.name,
         "task": domain.name,
         "summary": domain.summary,
         "contexts": contexts,
@@ -72,17 +72,17 @@ def domain(calculator: Calculator) -> dict[str, Any]:
     }
 
 
-def step(calculator: Calculator, prompt: str) -> dict[str, Any]:
+def step(solver: Solver, prompt: str) -> dict[str, Any]:
     """Lay one step open: what the network writes for a prompt, with all probabilities and every head's attention."""
-    tokens, decoder = calculator.run.config.tokens, calculator.decoder
+    tokens, decoder = solver.run.config.tokens, solver.decoder
     tokens.packed([prompt])  # says what is wrong
     if not prompt or START in prompt:
-        raise AlgaError(f"expected a prompt such as {next(iter(calculator.trained.domain))!r}, got {prompt!r}")
-    known = calculator.trained.domain.get(prompt)
-    (written,) = (calculator.decode if known else decoder)([prompt])
+        raise AlgaError(f"expected a prompt such as {next(iter(solver.trained.domain))!r}, got {prompt!r}")
+    known = solver.trained.domain.get(prompt)
+    (written,) = (solver.decode if known else decoder)([prompt])
     detail = decoder.detail(prompt, written.text)
     return {
-        "model": calculator.run.name,
+        "model": solver.run.name,
         "prompt": prompt,
         "text": written.text,
         "margin": finite(written.margin),
@@ -109,7 +109,7 @@ def problem(procedure: Procedure, name: str, operands: tuple[str, ...]) -> dict[
     }
 
 
-def taken(network: Calculator, done: Step, *, last: bool) -> dict[str, Any]:
+def taken(network: Solver, done: Step, *, last: bool) -> dict[str, Any]:
     """Return a step that was taken: what it adds to the answer, and what is left of its output for the next column.
 
     `expected` is what would be right; none where a wrong step before has led to a prompt that no problem leads to.

@@ -19,9 +19,9 @@ from alga.serve import content
 from alga.serve.limits import Deadline, RefusedError
 from alga.serve.registry import Desk
 from alga.serve.workers import Desks
-from alga.solve.arithmetic import Listener
-from alga.solve.calculator import Calculator
-from alga.solve.engines import Step
+from alga.solve.result import Step
+from alga.solve.schoolbook import Listener
+from alga.solve.solver import Solver
 
 TOGETHER: Final = 64  # steps that are sent at once, where they come fast
 SOON: Final = 0.05  # seconds after which a step is sent in any case
@@ -54,10 +54,10 @@ class _Sender(Listener):
         self._count = 0
         self._batch: list[dict[str, Any]] = []
         self._sent = 0.0
-        self._network: Calculator
+        self._network: Solver
         self._left = 0
 
-    def problem(self, network: Calculator, operands: tuple[str, ...]) -> None:
+    def problem(self, network: Solver, operands: tuple[str, ...]) -> None:
         self.flush()
         described = content.problem(network.procedure, network.run.name, operands)
         self._network, self._left = network, described["columns"]
@@ -125,7 +125,7 @@ class Stream:
 
     def stop(self) -> None:
         """Let the work end at its next step."""
-        self._deadline.over.set()
+        self._deadline.cancel()
         self._future.cancel()
 
     def _work(self, desk: Desk) -> None:
@@ -136,7 +136,7 @@ class Stream:
             self._send(event("done", result))
             self._send(None)
         except Exception as problem:
-            if not self._deadline.over.is_set():
+            if not self._deadline.cancelled:
                 self._loop.call_soon_threadsafe(self._put_error, problem)
 
     def _put_error(self, problem: BaseException) -> None:
@@ -147,7 +147,7 @@ class Stream:
     def _send(self, text: str | None) -> None:
         """Wait until the reader has room, in this thread; give up where nobody reads any more."""
         putting = asyncio.run_coroutine_threadsafe(self._queue.put(text), self._loop)
-        while not self._deadline.over.is_set():
+        while not self._deadline.cancelled:
             try:
                 return putting.result(min(0.2, self._deadline.left))
             except TimeoutError:

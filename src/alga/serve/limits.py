@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, fields
-from threading import Event
 from typing import Final
 
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
-from alga.base.progress import Watch
 
 WORKED: Final = 0.005  # seconds of work after which a thread lets others have the interpreter
 RESTED: Final = 0.001  # seconds for which it does: merely letting go for an instant starves the others
@@ -45,13 +44,14 @@ class RefusedError(AlgaError):
         self.status = status
 
 
-class Deadline:
-    """The end of one request's time; the work asks at every step, for nobody can stop a thread from outside."""
+class Deadline(Cancellation):
+    """A cancellation token with a time limit, for one request."""
 
     def __init__(self, seconds: float) -> None:
+        super().__init__()
         self.seconds = seconds
-        self.over = Event()  # set where nobody waits for the work any more
         self._end = time.monotonic() + seconds
+        self._rested = time.monotonic()
 
     @property
     def left(self) -> float:
@@ -62,20 +62,13 @@ class Deadline:
         """Return the error for a request whose time is over."""
         return RefusedError(504, f"the answer took longer than {self.seconds:g} seconds, which is the limit here")
 
-    @property
-    def watch(self) -> Watch:
-        """What an engine tells of its progress: stops it when the time is over, and lets other threads have a turn."""
-        rested = time.monotonic()
-
-        def watch(done: int, total: int) -> None:  # noqa: ARG001
-            nonlocal rested
-            if self.over.is_set() or not self.left:
-                raise self.too_late()
-            if time.monotonic() - rested > WORKED:
-                time.sleep(RESTED)
-                rested = time.monotonic()
-
-        return watch
+    def check(self) -> None:
+        """Raise if the time is over or nobody waits for the answer any more; give other threads a turn."""
+        if self.cancelled or not self.left:
+            raise self.too_late()
+        if time.monotonic() - self._rested > WORKED:
+            time.sleep(RESTED)
+            self._rested = time.monotonic()
 
 
 def check_digits(operands: list[str], most: int) -> None:

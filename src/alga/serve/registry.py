@@ -14,8 +14,8 @@ from alga.base.errors import AlgaError
 from alga.runs import Run
 from alga.serve import content
 from alga.serve.limits import RefusedError
-from alga.solve.arithmetic import Arithmetic, Listener
-from alga.solve.calculator import DEFAULT_MODEL, Calculator
+from alga.solve.calculator import Calculator
+from alga.solve.solver import DEFAULT_MODEL, Solver
 
 LOG: Final = logging.getLogger("alga.serve")
 
@@ -83,56 +83,38 @@ class Shelf:
 
 
 class Desk:
-    """One worker's own calculators over the shared networks: their counters and buffers are not for two at once."""
+    """One worker's own solvers over the shared networks: their counters and buffers are not for two at once."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
-        self._calculators: dict[str, Calculator] = {}
+        self._calculators: dict[str, Solver] = {}
 
-    def calculator(self, name: str) -> Calculator:
-        """Return this desk's calculator for a network."""
+    def solver(self, name: str) -> Solver:
+        """Return this desk's solver for a network."""
         run = self.shelf.run(name)
         if name not in self._calculators:
-            self._calculators[name] = Calculator(run)
+            self._calculators[name] = Solver(run)
             if name in runs.shipped() and (ahead := runs.LOOKAHEADS.get(name)) in self.shelf.names:
-                self._calculators[name].companion = self.calculator(str(ahead))
+                self._calculators[name].companion = self.solver(str(ahead))
         return self._calculators[name]
 
     def described(self, name: str) -> dict[str, Any]:
         """Return what a network is, in plain values."""
-        made: dict[str, Any] = self.shelf.once("model", name, lambda: content.model(self.calculator(name)))
+        made: dict[str, Any] = self.shelf.once("model", name, lambda: content.model(self.solver(name)))
         return made
 
     def domain(self, name: str) -> bytes:
         """Return a network's domain as JSON, computed once."""
-        made: bytes = self.shelf.once("domain", name, lambda: content.as_json(content.domain(self.calculator(name))))
+        made: bytes = self.shelf.once("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
         return made
 
-    def arithmetic(
-        self,
-        base: int | None,
-        model: str | None,
-        engine: str | None,
-        listener: Listener | None = None,
-        instead: Calculator | None = None,
-    ) -> Arithmetic:
-        """Return arithmetic by these networks; with a listener, step by step. A model brings its base along.
+    def calculator(
+        self, base: int | None, model: str | None, engine: str | None = None, *, instead: Solver | None = None
+    ) -> Calculator:
+        """Return a calculator of these networks; a model determines the base if none is given.
 
         `instead` takes the place of the network of its name, as a damaged copy does.
         """
-        given = [] if model is None or (instead and instead.run.name == model) else [self.calculator(model)]
+        given = [] if model is None or (instead and instead.run.name == model) else [self.solver(model)]
         given += [instead] if instead else []
-        if base is None:
-            base = given[0].procedure.layout.base if given else 10
-        return _AtDesk(self, base, given, engine, listener)
-
-
-class _AtDesk(Arithmetic):
-    def __init__(
-        self, desk: Desk, base: int, given: list[Calculator], engine: str | None, listener: Listener | None
-    ) -> None:
-        super().__init__(base, models=given, engine=engine, keep_steps=listener is not None, listener=listener)
-        self._desk = desk
-
-    def _load(self, name: str) -> Calculator:
-        return self._desk.calculator(name)
+        return Calculator(base, models=given, engine=engine, load_shipped=self.solver)

@@ -29,9 +29,9 @@ OTHER_FILES: Final = 96  # that the server has open besides connections, and tho
 def warm(shelf: Shelf) -> None:
     """Open the first network and compute what the page asks for first; read the others while nobody waits for them."""
     desk = Desk(shelf)
-    calculator = desk.calculator(shelf.first)
+    solver = desk.solver(shelf.first)
     desk.domain(shelf.first)
-    content.step(calculator, next(iter(calculator.trained.domain)))
+    content.step(solver, next(iter(solver.trained.domain)))
     Thread(target=lambda: [desk.described(name) for name in shelf.names], daemon=True).start()
 
 

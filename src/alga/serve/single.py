@@ -18,7 +18,7 @@ from alga import export
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.serve import content, damage
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.tasks import Procedure, Situation
 from alga.tasks.procedure import SEPARATOR
 
@@ -30,52 +30,52 @@ LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # what is add
 LARGEST: Final = 5_000  # prompts: more of them would make a file of many megabytes
 
 
-def page(calculator: Calculator, watch: Watch = unwatched) -> bytes:
+def page(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the page with all that one network answers, as one HTML file."""
-    task = calculator.trained
-    if not content.walks(calculator):
+    task = solver.trained
+    if not content.walks(solver):
         raise AlgaError(f"{task.name} does not walk over the digits of numbers alone: a page cannot lay it out")
     if len(task.domain) > LARGEST:
         raise AlgaError(f"a page holds up to {LARGEST:,} prompts, {task.name} has {len(task.domain):,}; use alga serve")
-    return _one_file(_content(calculator, watch)).encode()
+    return _one_file(_content(solver, watch)).encode()
 
 
-def _content(calculator: Calculator, watch: Watch) -> dict[str, Any]:
+def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
     """Return what the page would have asked a server for."""
-    described = content.model(calculator)
-    held = calculator.run.certificate if calculator.certified else calculator.certify()
+    described = content.model(solver)
+    held = solver.run.certificate if solver.certified else solver.certify()
     assert held is not None
-    domain = content.domain(calculator)
-    weight = damage.favourite(calculator)
-    parts = len(task_prompts := list(calculator.trained.domain)) + len(LEVELS)
+    domain = content.domain(solver)
+    weight = damage.favourite(solver)
+    parts = len(task_prompts := list(solver.trained.domain)) + len(LEVELS)
 
     def told(done: int) -> None:
         watch(done, parts)
 
-    inside = _inside(calculator, domain["cells"], told)
+    inside = _inside(solver, domain["cells"], told)
     levels = []
     for i, amount in enumerate(LEVELS, start=1):
-        levels.append(_level(calculator, weight, amount, domain["cells"]))
+        levels.append(_level(solver, weight, amount, domain["cells"]))
         told(len(task_prompts) + i)
-    table = json.loads(export.table(calculator))
+    table = json.loads(export.table(solver))
     return {
         "models": {"first": described["name"], "models": [described]},
-        "certificate": content.certificate(held, base=calculator.procedure.layout.base),
+        "certificate": content.certificate(held, base=solver.procedure.layout.base),
         "domain": domain,
         "table": table,
-        "prompts": _odd_prompts(calculator.procedure, [table, *(level["table"] for level in levels)]),
+        "prompts": _odd_prompts(solver.procedure, [table, *(level["table"] for level in levels)]),
         "inside": inside,
         "weight": vars(weight),
         "levels": levels,
     }
 
 
-def _inside(calculator: Calculator, cells: list[dict[str, Any]], told: Callable[[int], None]) -> dict[str, Any]:
+def _inside(solver: Solver, cells: list[dict[str, Any]], told: Callable[[int], None]) -> dict[str, Any]:
     """Return every step's probabilities (as -1000 ln p, two bytes each) and attention (in 255ths, a byte each)."""
-    tokens, shape = calculator.run.config.tokens, calculator.run.config.model
+    tokens, shape = solver.run.config.tokens, solver.run.config.model
     most, size = tokens.input_length + tokens.output_length, len(tokens.vocabulary)
     probabilities, attention = bytearray(), bytearray()
-    for done, detail in enumerate(_details(calculator, cells), start=1):
+    for done, detail in enumerate(_details(solver, cells), start=1):
         rows = detail.probabilities.tolist()
         for i in range(tokens.output_length):
             for j in range(size):
@@ -98,32 +98,32 @@ def _inside(calculator: Calculator, cells: list[dict[str, Any]], told: Callable[
     }
 
 
-def _details(calculator: Calculator, cells: list[dict[str, Any]]) -> list[Detail]:
+def _details(solver: Solver, cells: list[dict[str, Any]]) -> list[Detail]:
     """Lay every step open, those with outputs of one length together."""
     found: dict[str, Detail] = {}
     for length in {len(cell["text"]) for cell in cells}:
         steps = [(cell["prompt"], cell["text"]) for cell in cells if len(cell["text"]) == length]
-        opened = calculator.decoder.details(steps)
+        opened = solver.decoder.details(steps)
         found |= {prompt: detail for (prompt, _), detail in zip(steps, opened, strict=True)}
     return [found[cell["prompt"]] for cell in cells]
 
 
-def _level(calculator: Calculator, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _level(solver: Solver, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a damaged copy: its table, its certificate, and its answers where they differ."""
-    hurt, before = damage.damaged(calculator, weight, amount)
+    hurt, before = damage.damaged(solver, weight, amount)
     judged = hurt.run.judged()
     held = judged.certificate
     assert held is not None
     now = content.domain(hurt)["cells"]
     telling = damage.example(hurt, held)
-    table = json.loads(export.table(Calculator(judged)))
+    table = json.loads(export.table(Solver(judged)))
     return {
         "amount": amount,
         "weight": {**vars(weight), "before": before, "after": before + amount},
         "table": {key: table[key] for key in ("task", "from_right", "fill", "repeats", *_ANSWERS)},
         "texts": {i: cell["text"] for i, cell in enumerate(now) if cell["text"] != cells[i]["text"]},
         "margins": [None if cell["margin"] is None else round(cell["margin"], 2) for cell in now],
-        "certificate": content.certificate(held, base=calculator.procedure.layout.base),
+        "certificate": content.certificate(held, base=solver.procedure.layout.base),
         "example": list(telling) if telling else None,
     }
 

@@ -82,7 +82,7 @@ class Desks:
             async with asyncio.timeout(deadline.left):
                 return await asyncio.wrap_future(future)
         except BaseException as problem:  # too late, or gone; an error of the job's own has ended it already
-            deadline.over.set()
+            deadline.cancel()
             if isinstance(problem, TimeoutError):
                 raise deadline.too_late() from None
             raise

@@ -1,278 +1,226 @@
-"""Operands -> answer: what people call, from Python or the command line.
+"""The one class for people: whole numbers with signs in one base, every digit by a network.
 
 >>> import alga
->>> adder = alga.load()
->>> adder.add("65785", "8765")
+>>> calculator = alga.load()
+>>> calculator.add("65785", "8765")
 '74550'
+>>> calculator.mul(-37, 48)
+-1776
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import Any, Final, TypeVar
 
-from alga import runs
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.runs import Run
-from alga.solve import engines
-from alga.solve.answers import Answer, Trace
-from alga.solve.engines import Solution, Step, sequential
-from alga.solve.engines import table as table_engine
-from alga.tasks import Procedure, own
-from alga.tasks.numbers import number
+from alga.solve import schoolbook
+from alga.solve.networks import Networks
+from alga.solve.result import SIGNS, Result
+from alga.solve.schoolbook import Listener, Schoolbook
+from alga.solve.solver import DEFAULT_MODEL, Solver
+from alga.tasks.numbers import digits_of, signed_text, signed_value
 from alga.trust.certificate import Certificate
-from alga.trust.table import Table, extract
 
-if TYPE_CHECKING:
-    from alga.network.decoder import Decoded, Decoder
+SIDE_BY_SIDE: Final = ("add", "cmp")  # operations that, without signs, are one problem of one network
 
-DEFAULT_MODEL: Final = "addition"
+Number = TypeVar("Number", str, int)  # text in, text out; ints in, ints out
 
 
 class Calculator:
-    """A trained network put to use. `alga.load()` gives the adder that ships with the package."""
+    """The networks that ship, opened when needed, with `models` in the place of those of the same kind.
 
-    def __init__(self, run: Run, procedure: Procedure | None = None) -> None:
-        self.run = run
-        self.trained = run.config.task
-        self.procedure = self.trained.procedure if procedure is None else procedure
-        if self.procedure not in (self.trained.procedure, *self.trained.procedures):
-            raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
-        self._extracted: tuple[str, Table] | None = None
+    The methods named after operations return the answer and raise if a network fails at a step. `solve`, `solve_many`
+    and `trace` return a `Result`: of an `operation`, or else of the task of the first of the models.
+    """
 
-    @cached_property
-    def decoder(self) -> Decoder:
-        """The network itself, opened on first use."""
-        from alga.network.decoder import Decoder
+    def __init__(
+        self,
+        base: int | None = None,
+        *,
+        models: Sequence[str | os.PathLike[str] | Solver] = (),
+        engine: str | None = None,
+        load_shipped: Callable[[str], Solver] = Solver.load,
+    ) -> None:
+        given = [model if isinstance(model, Solver) else Solver.load(model) for model in models]
+        if base is None:
+            base = given[0].procedure.layout.base if given else 10
+        digits_of(base)  # refuses a base that there is not
+        self.base, self.engine = base, engine
+        self.networks = Networks(base, given, load_shipped)
+        self._first = given[0] if given else None
 
-        return Decoder(self.run.weights, self.run.config.tokens)
-
-    def decode(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Ask the network itself; while it claims its certificate, an answer other than its table's is refused."""
-        return _Work(self).decode(prompts)
+    def __repr__(self) -> str:
+        return f"Calculator(base {self.base}, {self.network!r})"
 
     @property
-    def table(self) -> Table:
-        """All that the network answers: as certified, or extracted now where there is no certificate."""
-        if self.run.current and self.run.table is not None:
-            return self.run.table
-        sha256, altered = self.run.sha256, self.run.weights.altered
-        if altered or self._extracted is None or self._extracted[0] != sha256:
-            self.decoder.refresh()
-            table = extract(self.trained.domain, self.decoder)
-            self._extracted = None if altered else (sha256, table)  # a hook may answer otherwise the next time
-            return table
-        return self._extracted[1]
+    def network(self) -> Solver:
+        """The first of the models, or the adder that ships: whose problems `solve` takes, and what `certify` checks."""
+        if self._first is None:
+            self._first = self.networks.find("add")
+        return self._first
 
-    @cached_property
-    def companion(self) -> Calculator:
-        """The network that finds all carries of this task at once: this one itself, or one that ships with it."""
-        if self.own_engine == "lookahead":
-            return self
-        name = runs.LOOKAHEADS.get(self.trained.name)
-        if name is None or name not in runs.shipped():
-            raise AlgaError(f"there is no lookahead network for {self.procedure.name}")
-        if self.run.name not in runs.shipped():
-            raise AlgaError(f"the model {self.run.name} cannot look ahead; the model {name} can")
-        return load(name)
+    @property
+    def certified(self) -> bool:
+        """Whether that network has a certificate, and for its weights as they are now."""
+        return self.network.certified
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def add(self, *numbers: Number) -> Number:
+        """Add two or more numbers.
+
+        >>> Calculator(16).add("ff", "1")
+        '100'
+        """
+        return self._answer("add", numbers)
+
+    def sub(self, a: Number, b: Number) -> Number:
+        """Subtract the second number from the first."""
+        return self._answer("sub", (a, b))
+
+    def mul(self, a: Number, b: Number) -> Number:
+        """Multiply two numbers."""
+        return self._answer("mul", (a, b))
+
+    def divmod(self, a: Number, b: Number) -> tuple[Number, Number]:
+        """Divide as Python does: the quotient is rounded down, the remainder has the divisor's sign.
+
+        >>> Calculator().divmod(-7, 2)
+        (-4, 1)
+        """
+        quotient, _, remainder = self._text("divmod", (a, b)).partition(" ")
+        return self._like(a, quotient), self._like(a, remainder)
+
+    def cmp(self, a: Number, b: Number) -> str:
+        """Compare two numbers: `<`, `=` or `>`."""
+        return self._text("cmp", (a, b))
+
+    def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
+        answer = self._text(operation, numbers)
+        return self._like(numbers[0], answer)
+
+    def _text(self, operation: str, numbers: Sequence[str] | Sequence[int]) -> str:
+        if len({isinstance(value, str) for value in numbers}) > 1:
+            raise AlgaError("expected all numbers as text or all as int, got both")
+        result = self.solve(*numbers, operation=operation)
+        if result.answer is None:
+            raise AlgaError(result.failure)
+        return result.answer
+
+    def _like(self, given: Number, answer: str) -> Number:
+        return answer if isinstance(given, str) else signed_value(answer, self.base)
+
+    # --- results ------------------------------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        *operands: str | int,
+        operation: str | None = None,
+        engine: str | None = None,
+        watch: Watch = unwatched,
+        cancel: Cancellation | None = None,
+    ) -> Result:
+        """Solve one problem; a step at which a network fails is reported in the result, not raised.
+
+        >>> Calculator().solve("37", "48", operation="mul")
+        Result(mul of 37, 48: 1776; table, certified)
+        """
+        texts, engine = self._texts(operands), engine or self.engine
+        if operation is None:
+            return self.network.solve_many([texts], engine=engine, watch=watch, cancel=cancel)[0]
+        return self._schoolbook(operation, engine, None, watch, cancel).solve(operation, texts)
+
+    def solve_many(
+        self,
+        problems: Sequence[Sequence[str | int]],
+        *,
+        operation: str | None = None,
+        engine: str | None = None,
+        watch: Watch = unwatched,
+        cancel: Cancellation | None = None,
+    ) -> list[Result]:
+        """Solve problems, side by side if they are single problems of one network."""
+        texts, engine = [self._texts(problem) for problem in problems], engine or self.engine
+        if operation is None:
+            return self.network.solve_many(texts, engine=engine, watch=watch, cancel=cancel)
+        read = [[schoolbook.signed(text, self.base) for text in problem] for problem in texts]
+        if operation in SIDE_BY_SIDE and not any(negative for problem in read for negative, _ in problem):
+            self._known(operation)
+            unsigned = [[digits for _, digits in problem] for problem in read]
+            solver = self.networks.find(operation)
+            results = solver.solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
+            return [
+                result.as_operation(operation, self.base, text) for text, result in zip(texts, results, strict=True)
+            ]
+        solved = []
+        for done, problem in enumerate(texts, start=1):
+            solved.append(self.solve(*problem, operation=operation, engine=engine, cancel=cancel))
+            watch(done, len(texts))
+        return solved
+
+    def trace(
+        self,
+        *operands: str | int,
+        operation: str | None = None,
+        attention: bool = False,
+        listener: Listener | None = None,
+        watch: Watch = unwatched,
+        cancel: Cancellation | None = None,
+    ) -> Result:
+        """Solve one problem step by step and keep the steps; `str` of the result is the trace as the paper prints it.
+
+        >>> print(str(Calculator().trace("9582", "9261")).splitlines()[2])
+               2ª) INPUT: 3C86  generates three OUTPUTS: 14S
+        """
+        texts, listener = self._texts(operands), listener or Listener()
+        if operation is None:
+            return self.network.trace(*texts, attention=attention, tell=listener.step, watch=watch, cancel=cancel)
+        return self._schoolbook(operation, "sequential", listener, watch, cancel).solve(operation, texts)
+
+    def check(self, operation: str, *operands: str | int) -> None:
+        """Validate the operands of an operation before any work."""
+        self._known(operation)
+        schoolbook.check(operation, self._texts(operands), self.base)
+
+    def certify(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Certificate:
+        """Check the network as it is now on every prompt, whatever certificate it came with."""
+        return self.network.certify(watch, cancel)
+
+    def _schoolbook(
+        self,
+        operation: str,
+        engine: str | None,
+        listener: Listener | None,
+        watch: Watch,
+        cancel: Cancellation | None,
+    ) -> Schoolbook:
+        self._known(operation)
+        return Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
+
+    def _known(self, operation: str) -> None:
+        if operation not in SIGNS:
+            raise AlgaError(f"unknown operation {operation!r}; there are {', '.join(SIGNS)}")
+
+    def _texts(self, operands: Sequence[Any]) -> tuple[str, ...]:
+        """Return ints as text; whatever is neither is refused where text is read."""
+        return tuple(signed_text(value, self.base) if type(value) is int else value for value in operands)
+
+    # --- files --------------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_pretrained(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Calculator:
         """Load a shipped network by name, or a run folder by path."""
-        return cls(runs.load(model))
+        return load(model)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write the network as a run folder, with its certificate where it has one; the folder must be new or empty."""
-        with runs.claim(Path(folder)):
-            runs.save(Path(folder), self.run)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the network has a certificate, and for its weights as they are now."""
-        return self.run.certified
-
-    def add(self, *operands: str, engine: str | None = None) -> str:
-        """Add two or more numbers given as text of digits.
-
-        >>> Calculator.from_pretrained().add("999", "1")
-        '1000'
-        """
-        if "add" not in self.parts():
-            raise AlgaError(f"the model {self.run.name} does not add: it computes {self.trained.summary}")
-        if len(operands) < 2:
-            raise AlgaError(f"add takes two or more numbers, got {len(operands)}")
-        adder = self.parts()["add"]
-        for operand in operands[2:]:
-            number(operand, adder.procedure.layout.symbols)  # before any work
-        total, *others = operands
-        for other in others:
-            result = adder.solve(total, other, engine=engine)
-            if result.answer is None:
-                raise AlgaError(result.failure)
-            total = result.answer
-        return total
-
-    def solve(self, *operands: str, engine: str | None = None) -> Answer:
-        """Solve one problem of the network's task; a failed step is told in the answer, not raised."""
-        return self.solve_many([operands], engine=engine)[0]
-
-    def check(self, problem: Sequence[str]) -> None:
-        """Validate the operands of one problem before any work."""
-        arity = self.procedure.layout.arity
-        for operand in problem:
-            if not isinstance(operand, str):
-                number(operand)  # says what is wrong
-        if len(problem) != arity:
-            raise AlgaError(f"{self.procedure.name} takes {arity} numbers, got {len(problem)}")
-
-    def parts(self) -> dict[str, Calculator]:
-        """Return what the network does for arithmetic, by kind of step: one, or several where trained for them."""
-        if self.procedure is not self.trained.procedure:
-            kind = runs.step_of(self.procedure)
-            return {} if kind is None else {kind: self}
-        steps = ((runs.step_of(procedure), procedure) for procedure in self.trained.procedures)
-        return {kind: self._part(procedure) for kind, procedure in steps if kind is not None}
-
-    def _part(self, procedure: Procedure) -> Calculator:
-        return self if procedure is self.procedure else Calculator(self.run, procedure)
-
-    @property
-    def own_engine(self) -> str:
-        """The engine that runs the network itself."""
-        return self.trained.engine
-
-    def engine_for(self, engine: str | None) -> str:
-        """Return the engine that runs: `table` where the network is certified, unless another is asked for."""
-        if engine is not None:
-            engines.find(engine)
-        if self.own_engine != "sequential":
-            if engine not in (None, self.own_engine):
-                raise AlgaError(f"the model {self.run.name} runs by the engine {self.own_engine} only, not by {engine}")
-            return self.own_engine
-        if engine is None:
-            return "table" if self.certified else self.own_engine
-        return engine
-
-    def solve_many(
-        self, problems: Sequence[Sequence[str]], *, engine: str | None = None, watch: Watch = unwatched
-    ) -> list[Answer]:
-        """Solve problems by the given engine, or by the one that `engine_for` chooses."""
-        engine = self.engine_for(engine)
-        network = self.companion if engine == "lookahead" else self
-        solve = engines.find(engine)
-        return network._answers(problems, engine, lambda work, ahead: solve(work, ahead, watch))
-
-    def stream(self, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
-        """Solve one problem by the table engine from files that hold a number each to a file, in bounded memory."""
-        table_engine.stream(self.procedure, self.table, paths, sink, watch)
-
-    def streams(self, engine: str | None) -> bool:
-        """Tell whether `stream` does what `solve` would do with that engine."""
-        return self.engine_for(engine) == "table" and table_engine.streams(self.procedure, self.table)
-
-    def _answers(
-        self,
-        problems: Sequence[Sequence[str]],
-        engine: str,
-        solve: Callable[[_Work, list[tuple[str, ...]]], list[Solution]],
-    ) -> list[Answer]:
-        """Solve problems, and say of each answer whether it is certified."""
-        for problem in problems:
-            self.check(problem)
-        if "decoder" in vars(self):
-            self.decoder.refresh()
-        work, calls = _Work(self), self._network_calls
-        with own.blaming_runs(self.procedure):
-            solutions = solve(work, [tuple(problem) for problem in problems])
-        certified, calls = work.claims and self.certified, self._network_calls - calls
-        return [
-            Answer(
-                task=self.procedure.name,
-                engine=engine,
-                model=self.run.name,
-                operands=solution.operands,
-                certified=certified,
-                network_calls=calls,
-                solution=solution,
-            )
-            for solution in solutions
-        ]
-
-    @property
-    def _network_calls(self) -> int:
-        """How often the network was called so far; a network that was never opened was not."""
-        return self.decoder.network_calls if "decoder" in vars(self) else 0
-
-    def trace(
-        self,
-        *operands: str,
-        attention: bool = False,
-        tell: Callable[[Step], None] | None = None,
-        watch: Watch = unwatched,
-    ) -> Trace:
-        """Solve one problem by the network, step by step, and keep the steps; `tell` hears of each when it is done.
-
-        With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
-
-        >>> print(str(Calculator.from_pretrained().trace("9582", "9261")).splitlines()[2])
-               2ª) INPUT: 3C86  generates three OUTPUTS: 14S
-        """
-        trace = Trace(self.procedure, self._traced(operands, tell, watch))
-        if not attention:
-            return trace
-        details = tuple(self.decoder.detail(step.prompt, step.text) for step in trace.steps)
-        return dataclasses.replace(trace, details=details)
-
-    def _traced(self, operands: Sequence[str], tell: Callable[[Step], None] | None, watch: Watch) -> Answer:
-        self.engine_for("sequential")
-        (result,) = self._answers(
-            [operands],
-            "sequential",
-            lambda work, ahead: sequential.solve(
-                self.procedure, work.decode, ahead, keep_steps=True, tell=tell, watch=watch
-            ),
-        )
-        return result
-
-    def certify(self, watch: Watch = unwatched) -> Certificate:
-        """Judge the network as it is now, prompt by prompt, whatever certificate it came with."""
-        certificate = self.run.judged(watch).certificate
-        assert certificate is not None
-        return certificate
+        """Write the network as a run folder, with its certificate if it has one; the folder must be new or empty."""
+        self.network.save(folder)
 
 
-class _Work:
-    """A network for one piece of work. What it claims at the beginning, each of its steps is held to, to the end."""
-
-    def __init__(self, calculator: Calculator) -> None:
-        self._calculator = calculator
-        self.procedure, self.trained = calculator.procedure, calculator.trained
-        self.claims = calculator.certified
-        self._certified = calculator.run.table if self.claims else None
-
-    @property
-    def table(self) -> Table:
-        """All that the network answers."""
-        return self._certified or self._calculator.table
-
-    def decode(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Ask the network itself; refuse an answer that is not the one in its certified table."""
-        steps = self._calculator.decoder(prompts)
-        outputs, name = (self._certified.outputs if self._certified else None), self._calculator.run.name
-        for prompt, step in zip(prompts, steps, strict=True):
-            if outputs is not None and outputs.get(prompt) != step.output:
-                raise AlgaError(
-                    f"the model {name} wrote {step.text!r} for {prompt!r}, but its certified table says "
-                    f"{outputs.get(prompt)!r}: the certificate is wrong (to check all of it: alga certify {name})"
-                )
-        return steps
-
-
-def load(model: str | os.PathLike[str] = DEFAULT_MODEL) -> Calculator:
-    """Load the shipped adder, another shipped network by name, or a run folder by path."""
-    return Calculator.from_pretrained(model)
+def load(model: str | os.PathLike[str] | None = None, *, base: int | None = None) -> Calculator:
+    """Load the shipped networks, opened when needed; `model`, a shipped name or a run folder, takes its own's place."""
+    return Calculator(base, models=() if model is None else (model,))

@@ -15,8 +15,8 @@ from typing import Any, Final
 from alga.base.edit_distance import edit_distance
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.solve.answers import Answer
-from alga.solve.calculator import Calculator
+from alga.solve.result import Result
+from alga.solve.solver import Solver
 from alga.tasks import Procedure
 
 TOGETHER: Final = 5_000_000  # columns of problems solved side by side: bounds memory
@@ -44,17 +44,17 @@ class Outcome:
 
     problem: Problem
     expected: str
-    answer: Answer
+    result: Result
 
     @property
     def right(self) -> bool:
         """Whether the two agree."""
-        return self.answer.answer == self.expected
+        return self.result.answer == self.expected
 
     @property
     def edit_distance(self) -> int:
         """The fewest insertions, deletions and substitutions between the two; a failed problem counts as empty."""
-        return 0 if self.right else edit_distance(self.answer.answer or "", self.expected)
+        return 0 if self.right else edit_distance(self.result.answer or "", self.expected)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def draw(
 
 
 def evaluate(
-    calculator: Calculator,
+    solver: Solver,
     problems: Sequence[Problem],
     *,
     engine: str | None = None,
@@ -121,29 +121,29 @@ def evaluate(
 
     `watch` is told of columns.
     """
-    if engine == "lookahead" and calculator.companion is not calculator:
-        raise AlgaError(f"the engine lookahead runs another network: evaluate {calculator.companion.run.name} instead")
+    if engine == "lookahead" and solver.companion is not solver:
+        raise AlgaError(f"the engine lookahead runs another network: evaluate {solver.companion.run.name} instead")
     total, before = sum(problem.digits for problem in problems), 0
     outcomes: list[Outcome] = []
     for chunk in _chunks(problems):
         columns = sum(problem.digits for problem in chunk)
-        answers = calculator.solve_many(
+        answers = solver.solve_many(
             [problem.operands for problem in chunk],
-            engine=engine or calculator.own_engine,
+            engine=engine or solver.own_engine,
             watch=lambda done, of, before=before, some=columns: watch(before + done * some // of, total),  # type: ignore[misc]
         )
         for problem, answer in zip(chunk, answers, strict=True):
-            outcomes.append(Outcome(problem, calculator.procedure.oracle(*problem.operands), answer))
+            outcomes.append(Outcome(problem, solver.procedure.oracle(*problem.operands), answer))
         before += columns
     return Evaluation(tuple(outcomes))
 
 
-def first_wrong_step(calculator: Calculator, operands: Sequence[str]) -> str:
+def first_wrong_step(solver: Solver, operands: Sequence[str]) -> str:
     """Ask for one problem again, alone, and tell the first step that is not the task's."""
-    if calculator.own_engine != "sequential":
+    if solver.own_engine != "sequential":
         return "the certificate names the prompts that are wrong"
-    trace = calculator.trace(*operands)
-    for i, (step, exact) in enumerate(zip(trace.steps, calculator.procedure.steps(*operands), strict=False), start=1):
+    trace = solver.trace(*operands)
+    for i, (step, exact) in enumerate(zip(trace.steps, solver.procedure.steps(*operands), strict=False), start=1):
         if step.text != f"{exact.output}S":
             return f"step {i}: {step.prompt} gave {step.text!r}, expected {exact.output}S (margin {step.margin:.2g})"
     return "every step is right when the problem is asked alone"

@@ -1,108 +1,203 @@
-"""What an operation gives: the answer, what it took, the networks it rests on, and its trace for a pupil."""
+"""The one type that comes back: the answer to a problem, what it took, and the certificates it rests on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from alga.network.tokens import STOP
-from alga.solve.calculator import Calculator
-from alga.solve.engines import Step
+from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
 
-SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}
+if TYPE_CHECKING:
+    from alga.network.decoder import Detail
+
+SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}  # every operation, as a trace writes it
+SHOWN: Final = 24  # characters of a number in a repr
+_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One greedy generation: the prompt, the text written for it with its `S`, and the margin."""
+
+    prompt: str
+    text: str
+    margin: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the step as plain values; a margin that overflowed is None."""
+        finite = abs(self.margin) < float("inf")  # which NaN is not either
+        return {"prompt": self.prompt, "output": self.text, "margin": self.margin if finite else None}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result:
-    """The end of one problem: the answer, what it took, and the networks that it rests on."""
+    """The result of one problem: of a task by one network, or of an operation made of several such problems.
 
-    verb: str
-    base: int
+    >>> import alga
+    >>> alga.load().solve("65785", "8765")
+    Result(addition of 65785, 8765: 74550; table, certified)
+    """
+
+    operation: str  # add, sub, mul, divmod or cmp; or the name of a task
     operands: tuple[str, ...]
+    answer: str | None  # None if a network failed at a step
     engine: str = ""
-    answer: str | None = None
-    failure: str = ""
-    uncertain: str | None = None
-    steps: int = 0
+    step_count: int = 0
     rounds: int = 0
     generated_tokens: int = 0
-    network_calls: int = 0
-    networks: dict[str, Calculator] = field(default_factory=dict)  # by name, in the order of their first use
-    certificates: dict[str, Certificate] = field(default_factory=dict)  # of these, as they were when they answered
-    trace: list[Note] = field(default_factory=list)
+    network_calls: int = 0  # of the batch, if several problems were solved side by side
+    failure: str = ""
+    uncertain: str | None = None  # the first prompt whose margin is within rounding error
+    networks: Mapping[str, str] = field(default_factory=dict)  # their names, in order of use, and tasks
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)  # by network, as they were when it answered
+    base: int | None = None  # of an operation
+    procedure: Procedure | None = None  # of a task
+    kept: tuple[Step, ...] = ()  # the steps of a traced task
+    details: tuple[Detail, ...] = ()  # attention and probabilities of these steps, if asked for
+    parts: tuple[Result | str, ...] = ()  # of a traced operation: its problems, and notes between them
 
     @property
     def certified(self) -> bool:
         """Whether every network on the way was certified when it answered."""
         return self.certificates.keys() == self.networks.keys()
 
-    def note(self, network: Calculator, *, certified: bool) -> None:
-        """Remember that the answer rests on a network, and whether it was certified when it answered."""
-        name, certificate = network.run.name, network.run.certificate
-        first = name not in self.networks
-        self.networks.setdefault(name, network)
-        if certified and certificate is not None and (first or self.certificates.get(name) == certificate):
-            self.certificates[name] = certificate
-        else:
-            self.certificates.pop(name, None)  # once is enough: another step by it was not certified
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step on the way, if the problem was traced."""
+        inner = (step for part in self.parts if isinstance(part, Result) for step in part.steps)
+        return self.kept or tuple(inner)
+
+    @property
+    def traced(self) -> bool:
+        """Whether there is a trace to print."""
+        return bool(self.kept or self.parts)
+
+    def as_operation(self, operation: str, base: int, operands: tuple[str, ...]) -> Result:
+        """Return the same result as that of an operation which is one problem of one network."""
+        return replace(self, operation=operation, base=base, operands=operands)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain values, in a stable order."""
-        tasks_used = [network.procedure.name for network in self.networks.values()]
+        tasks = [*self.networks.values()]
+        operation: dict[str, Any] = {}
+        if self.base is not None:
+            certificates = [
+                {"model": name, "strength": c.strength, "least_margin": c.least_margin, "sha256": c.sha256}
+                for name, c in self.certificates.items()
+            ]
+            operation = {"base": self.base, "certificates": certificates}
         return {
-            "task": tasks_used[0] if len(tasks_used) == 1 else self.verb,
+            "task": tasks[0] if len(tasks) == 1 else self.operation,
             "engine": self.engine,
             "model": ", ".join(self.networks),
             "operands": list(self.operands),
             "answer": self.answer,
-            "steps": self.steps,
+            "steps": self.step_count,
             "rounds": self.rounds,
             "generated_tokens": self.generated_tokens,
             "certified": self.certified,
             "network_calls": self.network_calls,
-            "base": self.base,
-            "certificates": [
-                {"model": name, "strength": c.strength, "least_margin": c.least_margin, "sha256": c.sha256}
-                for name, c in self.certificates.items()
-            ],
+            **operation,
             **({"failure": self.failure} if self.failure else {}),
             **({"uncertain": self.uncertain} if self.uncertain else {}),
         }
 
+    def __repr__(self) -> str:
+        operands = ", ".join(map(_shortened, self.operands))
+        answer = _shortened(self.answer) if self.answer is not None else self.failure
+        certified = "certified" if self.certified else "not certified"
+        return f"Result({self.operation} of {operands}: {answer}; {self.engine or 'no network'}, {certified})"
+
     def __str__(self) -> str:
-        """Return the trace as a pupil would write it."""
-        rests = ", ".join(f"{name} ({c.strength})" for name, c in self.certificates.items())
-        if len(self.trace) == 1 and self.trace[0].table and self.trace[0].answer == self.answer:
-            return self.trace[0].table
-        lines = [f"{SIGNS[self.verb].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
-        for note in self.trace:
-            lines.append(f"  {note.text}")
-            if note.steps:
-                written = (f"{step.prompt} → {step.text.removesuffix(STOP)}" for step in note.steps)
+        """Return the trace as the paper prints it, that of a composed operation as a pupil writes it, or the answer."""
+        if self.kept:
+            return self._as_paper()
+        if not self.parts:
+            return self.answer if self.answer is not None else self.failure
+        only = self.parts[0] if len(self.parts) == 1 else None
+        if isinstance(only, Result) and only.answer == self.answer:
+            return str(only)
+        return self._as_pupil()
+
+    def _as_paper(self) -> str:
+        """Return the trace line by line as in the paper's section 4."""
+        assert self.procedure is not None
+        width = max(len(step.prompt) for step in self.kept)
+        lines = [f"      Autoregressive generation to compute: {self.procedure.expression(*self.operands)}"]
+        lines += [
+            f"{i:>8}ª) INPUT: {step.prompt:<{width}} generates {_word(len(step.text)):<5} OUTPUTS: {step.text}"
+            for i, step in enumerate(self.kept, start=1)
+        ]
+        if self.answer is None:
+            return "\n".join([*lines, self.failure])
+        return "\n".join([*lines, self.procedure.reading(self.step_count), f"{'Final answer: ':>36}{self.answer}"])
+
+    def _as_pupil(self) -> str:
+        lines = [f"{SIGNS[self.operation].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
+        for part in self.parts:
+            lines.append(f"  {part.equation if isinstance(part, Result) else part}")
+            if isinstance(part, Result):
+                written = (f"{step.prompt} → {step.text.removesuffix(STOP)}" for step in part.kept)
                 lines.append("      " + "  ".join(written))
         lines.append(f"Answer: {self.answer}" if self.answer is not None else self.failure)
+        rests = ", ".join(f"{name} ({c.strength})" for name, c in self.certificates.items())
         return "\n".join([*lines, f"It rests on the certificates of: {rests}"] if rests else lines)
 
-
-@dataclass(frozen=True)
-class Note:
-    """A line of a trace, with the network's steps where it took any; `table` is the paper's way to print them."""
-
-    text: str
-    steps: tuple[Step, ...] = ()
-    table: str = ""
-    answer: str | None = None  # None also where a step failed
+    @property
+    def equation(self) -> str:
+        """The problem of a task with its answer, in one line."""
+        assert self.procedure is not None
+        if self.answer is None:
+            return f"{self.procedure.expression(*self.operands)}: no answer"
+        return self.procedure.equation(self.operands, self.answer)
 
 
-class Listener:
-    """Hears of a trace while it is made; this one does nothing with it."""
+@dataclass
+class Tally:
+    """What the problems of one operation took so far, and what they rest on."""
 
-    def problem(self, network: Calculator, operands: tuple[str, ...]) -> None:
-        """Hear that a network is given a problem; its steps follow."""
+    engine: str = ""
+    step_count: int = 0
+    rounds: int = 0
+    generated_tokens: int = 0
+    network_calls: int = 0
+    failure: str = ""
+    uncertain: str | None = None
+    networks: dict[str, str] = field(default_factory=dict)
+    certificates: dict[str, Certificate] = field(default_factory=dict)
 
-    def step(self, step: Step) -> None:
-        """Hear of a step that the network has taken."""
+    def add(self, part: Result) -> None:
+        """Count one problem. A network is certified only if it was at each of its problems, by the same certificate."""
+        self.engine, self.failure = part.engine, part.failure
+        self.step_count += part.step_count
+        self.rounds += part.rounds
+        self.generated_tokens += part.generated_tokens
+        self.network_calls += part.network_calls
+        self.uncertain = self.uncertain or part.uncertain
+        for name, task in part.networks.items():
+            first, certificate = name not in self.networks, part.certificates.get(name)
+            self.networks.setdefault(name, task)
+            if certificate is not None and (first or self.certificates.get(name) == certificate):
+                self.certificates[name] = certificate
+            else:
+                self.certificates.pop(name, None)
 
-    def note(self, text: str) -> None:
-        """Hear what is done between two problems."""
+
+def failure_at(step: int, prompt: str, text: str) -> str:
+    """Say at which step a network wrote no output.
+
+    >>> failure_at(3, "1C15", "1C")
+    "the network failed at step 3: it wrote '1C' for 1C15"
+    """
+    return f"the network failed at step {step}: it wrote {text!r} for {prompt}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}… ({len(text):,} digits)"
+
+
+def _word(count: int) -> str:
+    return _WORDS[count] if count < len(_WORDS) else str(count)

@@ -39,7 +39,7 @@ def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
     alga.AlgaError: a number has only the digits 0-9, got 'O' at position 2
     """
     if not isinstance(text, str):
-        raise AlgaError(f"a number is given as text of digits, got {type(text).__name__}")
+        raise AlgaError(f"expected a number as text of digits, got {type(text).__name__}")
     if not text:
         raise AlgaError("a number needs at least one digit, got the empty text")
     # Bytes are searched twenty times as fast as text; what they cannot hold is no digit either.
@@ -121,7 +121,7 @@ def signed_answer(verb: str, operands: Sequence[str], base: int) -> str:
     >>> signed_answer("divmod", ("-7", "2"), 10), signed_answer("add", ("ff", "1"), 16)
     ('-4 1', '100')
     """
-    a, *others = (_signed_value(operand, base) for operand in operands)
+    a, *others = (signed_value(operand, base) for operand in operands)
     if verb != "add" and len(others) != 1:
         raise AlgaError(f"{verb} takes two numbers, got {len(operands)}")
     if verb == "divmod" and not others[0]:
@@ -129,16 +129,18 @@ def signed_answer(verb: str, operands: Sequence[str], base: int) -> str:
     if verb == "cmp":
         return "<" if a < others[0] else "=" if a == others[0] else ">"
     if verb == "divmod":
-        return " ".join(_signed_text(part, base) for part in divmod(a, others[0]))
+        return " ".join(signed_text(part, base) for part in divmod(a, others[0]))
     value = sum(others, a) if verb == "add" else a - others[0] if verb == "sub" else a * others[0]
-    return _signed_text(value, base)
+    return signed_text(value, base)
 
 
-def _signed_value(text: str, base: int) -> int:
+def signed_value(text: str, base: int) -> int:
+    """Return the number that a text with or without a minus sign writes in a base."""
     return -value_of(text[1:], base) if text.startswith("-") else value_of(text, base)
 
 
-def _signed_text(value: int, base: int) -> str:
+def signed_text(value: int, base: int) -> str:
+    """Return a number of any size as text in a base, with a minus sign if it is negative."""
     return f"-{text_of(-value, base)}" if value < 0 else text_of(value, base)
 
 

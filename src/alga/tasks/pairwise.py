@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from alga.base.errors import AlgaError
@@ -93,6 +94,10 @@ class Comparison(_Pairwise):
         if top == bottom:
             return before or "="
         return "<" if top < bottom else ">"
+
+    def equation(self, operands: Sequence[str], answer: str) -> str:
+        """Return a comparison as people write it: `3 < 5`."""
+        return f" {answer} ".join(operands)
 
     def written(self, output: str) -> str:
         return ""

@@ -118,6 +118,10 @@ class Procedure(Task):
         """Return a problem as people write it."""
         return self.sign.join(operands) if self.sign else f"{self.name} of {', '.join(operands)}"
 
+    def equation(self, operands: Sequence[str], answer: str) -> str:
+        """Return a problem with its answer as people write it."""
+        return f"{self.expression(*operands)} = {answer}"
+
     def reading(self, steps: int) -> str:
         """Return, in words for a trace, how the answer is read off the outputs."""
         return f"Read the answer off the {steps} outputs"

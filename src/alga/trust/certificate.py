@@ -13,6 +13,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.tasks import Domain
@@ -73,7 +74,7 @@ class Proof:
         return proof
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate:
     """The result of checking a network on its whole domain, tied to its weights by their hash."""
 
@@ -111,6 +112,12 @@ class Certificate:
             raise ValueError(f"it claims to be certified with an altered network ({self.altered})")
         if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
             raise ValueError(f"it claims to be proven without a proof in {self.dtype}")
+
+    def __repr__(self) -> str:
+        right = f"{self.prompts - len(self.failures):,} of {self.prompts:,} prompts right"
+        margin = "no margin" if self.least_margin is None else f"least margin {self.least_margin:.2f}"
+        verdict = self.strength if self.certified else "not certified"
+        return f"Certificate({self.task}: {right}, {verdict}, {margin}, sha256 {self.sha256[:8]}…)"
 
     @property
     def statement(self) -> str:
@@ -169,6 +176,7 @@ def certify(
     batch_sizes: tuple[int, ...],
     machine: dict[str, str | int],
     watch: Watch = unwatched,
+    cancel: Cancellation | None = None,
 ) -> tuple[Certificate, Table]:
     """Check every prompt of the domain by `decode` and, if given, by `again`; return the certificate and the table.
 
@@ -176,6 +184,8 @@ def certify(
     """
     decoded: dict[str, Decoded] = {}
     for start in range(0, len(domain), PROMPTS_PER_BLOCK):
+        if cancel is not None:
+            cancel.check()
         prompts = list(domain)[start : start + PROMPTS_PER_BLOCK]
         decoded.update(zip(prompts, decode(prompts), strict=True))
         watch(len(decoded), len(domain))

@@ -46,10 +46,10 @@ def bench(
         figures.check(figure)
         check_out(figure)
     from alga.research import bench as benchmark
-    from alga.solve.calculator import load
+    from alga.solve.solver import Solver
 
     with progress("timing") as watch:
-        found = benchmark.run(load(one_model(network, model)), longest=max_digits, watch=watch)
+        found = benchmark.run(Solver.load(one_model(network, model)), longest=max_digits, watch=watch)
     text = json_format.dumps(found.as_dict(), indent=2)
     if out is not None:
         files.write(out, f"{text}\n".encode())

@@ -19,7 +19,7 @@ from alga.network.tokens import Tokens as TaskTokens
 from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem
 from alga.research.baselines.language import END, Language, Tokens
 from alga.solve import engines
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 from alga.training import recipes
 from alga.training.trainer import Training
 
@@ -66,7 +66,7 @@ class Alga(Baseline):
         return Learned(examples, examples * POSITIONS, training.step)
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
-        return _column_by_column(Calculator(self._training.as_run()).decoder, problems)
+        return _column_by_column(Solver(self._training.as_run()).decoder, problems)
 
 
 class FirstType(Alga):
@@ -124,5 +124,5 @@ class Concatenated(Language):
 def _column_by_column(decode: Decode, problems: Sequence[Problem]) -> list[Attempt]:
     """Answer with the outer loop; the generated text lists every prompt with its output."""
     solutions = engines.sequential.solve(TASK, decode, list(problems), keep_steps=True)
-    written = [" ".join(f"{step.prompt}:{step.text}" for step in solution.trace) for solution in solutions]
+    written = [" ".join(f"{step.prompt}:{step.text}" for step in solution.kept) for solution in solutions]
     return [Attempt(solution.answer, text) for solution, text in zip(solutions, written, strict=True)]

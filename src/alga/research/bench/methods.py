@@ -15,8 +15,8 @@ from typing import Any, Final
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.network.tokens import START, STOP_ID
-from alga.solve.answers import Answer
-from alga.solve.calculator import Calculator
+from alga.solve.result import Result
+from alga.solve.solver import Solver
 
 SHORTEST: Final = 100  # digits
 LONG: Final = 100_000
@@ -48,26 +48,24 @@ def pair(digits: int, seed: int = 0) -> Pair:
 
 
 @contextmanager
-def ways(calculator: Calculator) -> Iterator[list[Method]]:
+def ways(solver: Solver) -> Iterator[list[Method]]:
     """Yield all methods that can run here, warmed up."""
-    tables = Calculator.from_pretrained(
-        calculator.run.name
-    )  # whose network stays unopened, as the table engine needs none
+    tables = Solver.load(solver.run.name)  # whose network stays unopened, as the table engine needs none
 
     def by(engine: str) -> Callable[[str, str], str | None]:
-        network = tables if engine == "table" else calculator
+        network = tables if engine == "table" else solver
         return lambda x, y: network.solve(x, y, engine=engine).answer
 
     @lru_cache(maxsize=1)
     def problems(digits: int) -> list[Pair]:
         return [pair(digits, seed) for seed in range(TOGETHER)]
 
-    def batched(x: str, _: str) -> list[Answer]:
-        return calculator.solve_many(problems(len(x)), engine="sequential")
+    def batched(x: str, _: str) -> list[Result]:
+        return solver.solve_many(problems(len(x)), engine="sequential")
 
-    def first_if_all_right(answers: list[Answer]) -> str:
+    def first_if_all_right(answers: list[Result]) -> str:
         """Check all answers; return the first, the sum that all methods compute."""
-        right = all(answer.answer == calculator.procedure.oracle(*answer.operands) for answer in answers)
+        right = all(answer.answer == solver.procedure.oracle(*answer.operands) for answer in answers)
         return answers[0].answer or FAILED if right else FAILED
 
     def exactly(x: str, y: str) -> str:
@@ -80,7 +78,7 @@ def ways(calculator: Calculator) -> Iterator[list[Method]]:
 
     with tempfile.TemporaryDirectory() as folder:
         found = [
-            Method("plain", "the paper's procedure, plainly", _plainly(calculator)),
+            Method("plain", "the paper's procedure, plainly", _plainly(solver)),
             Method("sequential", "engine sequential, one sum", by("sequential")),
             Method(
                 "batched",
@@ -90,7 +88,7 @@ def ways(calculator: Calculator) -> Iterator[list[Method]]:
                 prepare=lambda x, _: problems(len(x)),
                 found=first_if_all_right,
             ),
-            *([Method("lookahead", "engine lookahead, one sum", by("lookahead"))] if _looks_ahead(calculator) else []),
+            *([Method("lookahead", "engine lookahead, one sum", by("lookahead"))] if _looks_ahead(solver) else []),
             Method("table", "engine table, text to text", by("table")),
             _files(tables, Path(folder)),
             Method("int", "Python int", lambda x, y: str(int(x) + int(y))),
@@ -105,19 +103,19 @@ def ways(calculator: Calculator) -> Iterator[list[Method]]:
         yield found
 
 
-def _looks_ahead(calculator: Calculator) -> bool:
+def _looks_ahead(solver: Solver) -> bool:
     """Return whether a lookahead network belongs to this one, as with the shipped ones."""
     try:
-        return calculator.companion is not calculator
+        return solver.companion is not solver
     except AlgaError:
         return False
 
 
-def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
+def _plainly(solver: Solver) -> Callable[[str, str], str]:
     """Return the paper's procedure: one problem, no cache, one thread."""
     import torch
 
-    procedure, tokens, model = calculator.procedure, calculator.run.config.tokens, calculator.run.model
+    procedure, tokens, model = solver.procedure, solver.run.config.tokens, solver.run.model
 
     @torch.inference_mode()
     def add(x: str, y: str) -> str:
@@ -145,7 +143,7 @@ def _plainly(calculator: Calculator) -> Callable[[str, str], str]:
     return on_one_thread
 
 
-def _files(calculator: Calculator, folder: Path) -> Method:
+def _files(solver: Solver, folder: Path) -> Method:
     """Return the table engine from file to file."""
     paths = [folder / name for name in "xy"]
 
@@ -155,7 +153,7 @@ def _files(calculator: Calculator, folder: Path) -> Method:
 
     def add(_x: str, _y: str) -> None:
         with files.writing(folder / "sum") as sink:
-            calculator.stream(paths, sink)
+            solver.stream(paths, sink)
 
     def found(_: object) -> str:
         return (folder / "sum").read_text()

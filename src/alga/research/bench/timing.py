@@ -23,7 +23,7 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.research.bench import methods as compared
 from alga.research.bench.methods import LONG, SHORTEST, Method, pair
-from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 
 LONGEST: Final = 10**8
 MAX_SECONDS: Final = 60.0  # of one timing; what is expected to take longer is skipped
@@ -98,22 +98,22 @@ class Bench:
         return found
 
 
-def run(calculator: Calculator, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
+def run(solver: Solver, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
     """Time every way at 100 digits, 1,000 and so on; `watch` is told of timings."""
-    layout = calculator.procedure.layout
-    if (runs.step_of(calculator.procedure), layout.arity, layout.base) != ("add", 2, 10):
-        raise AlgaError(f"the benchmark adds two numbers in base ten; the model {calculator.run.name} does not")
-    if calculator.own_engine != "sequential":
-        raise AlgaError(f"the benchmark is about networks that go column by column; {calculator.run.name} looks ahead")
+    layout = solver.procedure.layout
+    if (runs.step_of(solver.procedure), layout.arity, layout.base) != ("add", 2, 10):
+        raise AlgaError(f"the benchmark adds two numbers in base ten; the model {solver.run.name} does not")
+    if solver.own_engine != "sequential":
+        raise AlgaError(f"the benchmark is about networks that go column by column; {solver.run.name} looks ahead")
     if longest < SHORTEST:
         raise AlgaError(f"the benchmark begins at {SHORTEST} digits, got {longest}")
     lengths = [SHORTEST * 10**i for i in range(20) if SHORTEST * 10**i <= longest]
-    with compared.ways(calculator) as ways, _any_int():
+    with compared.ways(solver) as ways, _any_int():
         bench = Bench(ways, {way.name: [] for way in ways})
         total, done = len(lengths) * len(ways) * TURNS, 0
         for digits in lengths:
             x, y = pair(digits)
-            expected = calculator.procedure.oracle(x, y)
+            expected = solver.procedure.oracle(x, y)
             cells = {way.name: _begin(bench, way, digits) for way in ways}
             for turn in range(TURNS):
                 for way in ways:
@@ -122,7 +122,7 @@ def run(calculator: Calculator, *, longest: int = LONGEST, watch: Watch = unwatc
                         _time(way, cell, x, y, expected)
                     watch(done := done + 1, total)
             if bench.cell("lookahead", digits):
-                bench.rounds[digits] = calculator.solve(x, y, engine="lookahead").as_dict()["rounds"]
+                bench.rounds[digits] = solver.solve(x, y, engine="lookahead").as_dict()["rounds"]
     return bench
 
 

@@ -136,22 +136,22 @@ def _drawn(record: Record) -> float | None:
 
 def measure(settings: Settings) -> dict[str, Any]:
     """Train a network, have it add long numbers, and count what that took."""
-    from alga.solve.calculator import Calculator
+    from alga.solve.solver import Solver
 
     training, result = trials.trained(settings)
     kept = {key: result[key] for key in ("certified_at", "seconds", "prompts", "wrong")}
     kept["batch_size"] = training.recipe.batch_size
     counts: dict[str, Any] = {"tokens": None, "calls": None}
     if result["wrong"] == 0:
-        calculator = Calculator(training.as_run())
+        solver = Solver(training.as_run())
         rng, digits = random.Random(settings["seed"]), settings["digits"]
         tokens = calls = 0
         for _ in range(settings["sums"]):
             operands = ["".join(rng.choices("0123456789", k=digits)) for _ in range(2)]
-            answer = calculator.solve(*operands, engine=calculator.own_engine)
-            if answer.answer != calculator.procedure.oracle(*operands):
+            answer = solver.solve(*operands, engine=solver.own_engine)
+            if answer.answer != solver.procedure.oracle(*operands):
                 raise AssertionError(f"a network right on every prompt got {'+'.join(operands)} wrong")
-            tokens += answer.solution.generated_tokens
+            tokens += answer.generated_tokens
             calls += answer.network_calls
         counts = {"tokens": tokens / digits / settings["sums"], "calls": calls / digits / settings["sums"]}
     return {**kept, **counts}

@@ -21,7 +21,7 @@ from alga.research.studies.published import SUMS, TRACES
 from alga.runs import adoption
 from alga.runs.recipe import Recipe
 from alga.solve import evaluation
-from alga.solve.calculator import Calculator, load
+from alga.solve.solver import Solver
 from alga.training import metrics, recipes
 from alga.training.trainer import Training
 
@@ -78,10 +78,10 @@ def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None
         "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch), "certified"),
         "first_type": ("training on the first type only", lambda watch: _first_type(scale, watch)),
         "traces": ("the two traces", lambda _: _traces()),
-        "published": ("the author's two sums", lambda _: _published(load(trained))),
-        "sums": ("random sums", lambda watch: _sums(load(trained), sums, digits, ["uniform"], watch)),
-        "families": ("sums that break adders", lambda watch: _sums(load(trained), sums, digits, [], watch)),
-        "long": ("very long sums", lambda watch: _long(load(trained), scale, watch)),
+        "published": ("the author's two sums", lambda _: _published(Solver.load(trained))),
+        "sums": ("random sums", lambda watch: _sums(Solver.load(trained), sums, digits, ["uniform"], watch)),
+        "families": ("sums that break adders", lambda watch: _sums(Solver.load(trained), sums, digits, [], watch)),
+        "long": ("very long sums", lambda watch: _long(Solver.load(trained), scale, watch)),
     }
     if author is not None:
         stages["author"] = ("the author's own weights", lambda watch: _author(author, watch))
@@ -139,7 +139,7 @@ def _first_type(scale: Scale, watch: Watch) -> Result:
 
 def _traces() -> Result:
     """Compare the shipped network's steps with the paper's; its text leaves columns unpadded, as that network does."""
-    adder = load()
+    adder = Solver.load()
     same = {
         "+".join(operands): " ".join(f"{step.prompt} {step.text}" for step in adder.trace(*operands).steps) == printed
         for operands, printed in TRACES.items()
@@ -147,25 +147,25 @@ def _traces() -> Result:
     return {"same": same}
 
 
-def _published(calculator: Calculator) -> Result:
-    return {"right": {str(len(x)): calculator.add(x, y, engine="sequential") == answer for x, y, answer in SUMS}}
+def _published(solver: Solver) -> Result:
+    return {"right": {str(len(x)): solver.solve(x, y, engine="sequential").answer == answer for x, y, answer in SUMS}}
 
 
-def _sums(calculator: Calculator, count: int, digits: int, families: list[str], watch: Watch) -> Result:
-    problems = evaluation.draw(calculator.procedure, count=count, max_digits=digits, families=families)
-    return _evaluated(calculator, problems, watch)
+def _sums(solver: Solver, count: int, digits: int, families: list[str], watch: Watch) -> Result:
+    problems = evaluation.draw(solver.procedure, count=count, max_digits=digits, families=families)
+    return _evaluated(solver, problems, watch)
 
 
-def _long(calculator: Calculator, scale: Scale, watch: Watch) -> Result:
+def _long(solver: Solver, scale: Scale, watch: Watch) -> Result:
     problems = evaluation.draw(
-        calculator.procedure, count=scale.long_sums, max_digits=scale.long_digits, families=["uniform"], exactly=True
+        solver.procedure, count=scale.long_sums, max_digits=scale.long_digits, families=["uniform"], exactly=True
     )
-    return _evaluated(calculator, problems, watch)
+    return _evaluated(solver, problems, watch)
 
 
-def _evaluated(calculator: Calculator, problems: list[evaluation.Problem], watch: Watch) -> Result:
+def _evaluated(solver: Solver, problems: list[evaluation.Problem], watch: Watch) -> Result:
     began = time.monotonic()
-    result = evaluation.evaluate(calculator, problems, engine="sequential", watch=watch).as_dict()
+    result = evaluation.evaluate(solver, problems, engine="sequential", watch=watch).as_dict()
     return {**result, "engine": "sequential", "seconds": round(time.monotonic() - began, 1)}
 
 

@@ -1,6 +1,5 @@
-"""Ways from operands to an answer by chained steps; all of them give the same one."""
+"""Engines: ways from operands to an answer by chained steps. All of them give the same answer."""
 
-from alga.solve.engines.registry import Engine, Network, find, names
-from alga.solve.engines.solution import Solution, Step, as_table
+from alga.solve.engines.registry import Engine, Work, find, names
 
-__all__ = ["Engine", "Network", "Solution", "Step", "as_table", "find", "names"]
+__all__ = ["Engine", "Work", "find", "names"]

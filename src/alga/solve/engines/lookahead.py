@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.solve.engines.rows import row_of
-from alga.solve.engines.solution import Solution, Step
+from alga.solve.result import Result, failure_at
 from alga.tasks import Lookahead
 from alga.trust.table import UNCERTAIN
 
@@ -38,41 +39,47 @@ class _FailedError(Exception):
 
 
 def solve(
-    maps: Lookahead, decode: Decode, problems: Sequence[tuple[str, ...]], *, watch: Watch = unwatched
-) -> list[Solution]:
-    """Solve problems one after the other; `watch` is told of columns."""
+    maps: Lookahead,
+    decode: Decode,
+    problems: Sequence[tuple[str, ...]],
+    *,
+    watch: Watch = unwatched,
+    cancel: Cancellation | None = None,
+) -> list[Result]:
+    """Solve problems one after the other; `watch` counts columns."""
     total, done = sum(max(map(len, operands)) for operands in problems), 0
-    solutions = []
+    results = []
     for operands in problems:
-        solutions.append(_Scan(maps, decode).solve(operands))
+        results.append(_Scan(maps, decode, cancel).solve(operands))
         watch(done := done + max(map(len, operands)), total)
-    return solutions
+    return results
 
 
 class _Scan:
     """One problem; a text that the network wrote is known by its number."""
 
-    def __init__(self, maps: Lookahead, decode: Decode) -> None:
-        self._maps, self._decode = maps, decode
+    def __init__(self, maps: Lookahead, decode: Decode, cancel: Cancellation | None) -> None:
+        self._maps, self._decode, self._cancel = maps, decode, cancel
         self._texts: list[str] = []
         self._numbers: dict[str, int] = {}
         self._rounds = self._steps = self._tokens = 0
-        self._failed: Step | None = None
+        self._failure = ""
         self._uncertain: str | None = None
 
-    def solve(self, operands: tuple[str, ...]) -> Solution:
+    def solve(self, operands: tuple[str, ...]) -> Result:
         """Solve the problem, or say at which prompt the network failed."""
         try:
             answer = self._answer(self._columns(operands))
         except _FailedError:
             answer = None
-        return Solution(
+        return Result(
+            operation=self._maps.serves.name,
             operands=operands,
             answer=answer,
-            steps=self._steps,
+            step_count=self._steps,
             rounds=self._rounds,
             generated_tokens=self._tokens,
-            failed=self._failed,
+            failure=self._failure,
             uncertain=self._uncertain,
         )
 
@@ -124,6 +131,8 @@ class _Scan:
 
         `asked` gives some of the codes; what is written over is asked for first, so blocks go from last to first.
         """
+        if self._cancel is not None:
+            self._cancel.check()
         blocks = [slice(start, start + BLOCK) for start in range(0, len(to), BLOCK)]
         counts = np.zeros(0, np.int64)
         for part in blocks:
@@ -140,7 +149,7 @@ class _Scan:
             if not decoded.margin > UNCERTAIN and self._uncertain is None:
                 self._uncertain = prompt
             if decoded.output is None:
-                self._failed = Step(prompt, decoded.text, decoded.margin)
+                self._failure = failure_at(self._steps, prompt, decoded.text)
                 raise _FailedError
             numbers[code] = self._number(decoded.output)
         for part in reversed(blocks):

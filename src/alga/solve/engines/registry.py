@@ -1,59 +1,45 @@
-"""HOW steps are chained into an answer: every engine gives the same one."""
+"""The engines by name, and what each may use of a network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from alga.base.errors import AlgaError
-from alga.base.progress import Watch
 from alga.solve.engines import sequential, table
-from alga.solve.engines.solution import Solution, Step, as_table
+from alga.solve.result import Result
 from alga.tasks import Lookahead, Procedure, Task
 from alga.trust.table import Table
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decoded
-
-__all__ = ["Engine", "Network", "Solution", "Step", "as_table", "find", "names"]
-
-Engine = Callable[["Network", Sequence[tuple[str, ...]], Watch], list[Solution]]
+    from alga.network.decoder import Decode
 
 
-class Network(Protocol):
-    """What an engine may ask of a network; each takes what it needs, so that the rest need not be loaded."""
+@dataclass(frozen=True)
+class Work:
+    """A network for one batch of problems; each engine takes what it needs, so that the rest need not be loaded."""
 
-    @property
-    def procedure(self) -> Procedure:
-        """The procedure whose problems are solved."""
-
-    @property
-    def trained(self) -> Task:
-        """What the network has learned."""
-
-    def decode(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Ask the network itself."""
-
-    @property
-    def table(self) -> Table:
-        """All that the network answers."""
+    procedure: Procedure
+    trained: Task
+    decode: Decode
+    table: Callable[[], Table]
 
 
-def _table(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
-    return table.solve(network.procedure, network.table, problems, watch=watch)
+Engine = Callable[..., list[Result]]  # of the work and problems; with `watch` and `cancel`
 
 
-def _sequential(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
-    return sequential.solve(network.procedure, network.decode, problems, watch=watch)
-
-
-def _lookahead(network: Network, problems: Sequence[tuple[str, ...]], watch: Watch) -> list[Solution]:
+def _lookahead(work: Work, problems: Sequence[tuple[str, ...]], **options: Any) -> list[Result]:
     from alga.solve.engines import lookahead
 
-    return lookahead.solve(cast(Lookahead, network.trained), network.decode, problems, watch=watch)
+    return lookahead.solve(cast(Lookahead, work.trained), work.decode, problems, **options)
 
 
-_ENGINES: dict[str, Engine] = {"table": _table, "sequential": _sequential, "lookahead": _lookahead}
+_ENGINES: dict[str, Engine] = {
+    "table": lambda work, problems, **options: table.solve(work.procedure, work.table(), problems, **options),
+    "sequential": lambda work, problems, **options: sequential.solve(work.procedure, work.decode, problems, **options),
+    "lookahead": _lookahead,
+}
 
 
 def names() -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from alga.base.cancellation import Cancellation
 from alga.base.progress import Watch, unwatched
-from alga.solve.engines.solution import Solution, Step
+from alga.solve.result import Result, Step, failure_at
 from alga.tasks import Procedure
 from alga.trust.table import UNCERTAIN
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Walk:
-    """One problem on its way."""
+    """A problem in progress."""
 
     operands: tuple[str, ...]
     columns: list[str]
@@ -40,8 +41,9 @@ def solve(
     keep_steps: bool = False,
     tell: Callable[[Step], None] | None = None,
     watch: Watch = unwatched,
-) -> list[Solution]:
-    """Solve problems side by side; `watch` is told of steps done and steps there are, `tell` of each kept step."""
+    cancel: Cancellation | None = None,
+) -> list[Result]:
+    """Solve problems side by side; `watch` counts steps, `tell` is called with each kept step."""
     walks = [_Walk(operands, procedure.columns(*operands)) for operands in problems]
     total, done = sum(len(walk.columns) for walk in walks), 0
     running = walks
@@ -49,6 +51,8 @@ def solve(
         running = [walk for walk in running if walk.failed is None and place < len(walk.columns)]
         if not running:
             break
+        if cancel is not None:
+            cancel.check()
         if place == 0:
             prompts = [procedure.prompt(None, walk.columns[0]) for walk in running]
         else:
@@ -71,23 +75,24 @@ def solve(
                     tell(walk.steps[-1])
         done += len(running)
         watch(done, total)
-    return [_solution(procedure, walk) for walk in walks]
+    return [_result(procedure, walk) for walk in walks]
 
 
 def _step(prompt: str, decoded: dict[str, Decoded]) -> Step:
     return Step(prompt, decoded[prompt].text, decoded[prompt].margin)
 
 
-def _solution(procedure: Procedure, walk: _Walk) -> Solution:
-    steps = len(walk.outputs) + (walk.failed is not None)
+def _result(procedure: Procedure, walk: _Walk) -> Result:
+    steps, failed = len(walk.outputs) + (walk.failed is not None), walk.failed
     stops = len(walk.outputs)  # every output ended in one more token
-    return Solution(
+    return Result(
+        operation=procedure.name,
         operands=walk.operands,
-        answer=None if walk.failed else procedure.read(walk.outputs),
-        steps=steps,
+        answer=None if failed else procedure.read(walk.outputs),
+        step_count=steps,
         rounds=steps,
-        generated_tokens=sum(map(len, walk.outputs)) + stops + len(walk.failed.text if walk.failed else ""),
-        failed=walk.failed,
+        generated_tokens=sum(map(len, walk.outputs)) + stops + len(failed.text if failed else ""),
+        failure=failure_at(steps, failed.prompt, failed.text) if failed else "",
         uncertain=walk.uncertain,
-        trace=tuple(walk.steps),
+        kept=tuple(walk.steps),
     )

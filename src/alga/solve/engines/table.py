@@ -13,11 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.solve.engines.machine import Machine, machine_of
 from alga.solve.engines.rows import FileRow, NoColumnError
-from alga.solve.engines.solution import Solution, Step
+from alga.solve.result import Result, failure_at
 from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 from alga.trust.table import Table
@@ -27,40 +28,46 @@ COMPILE_FROM: Final = 1_000_000  # columns replayed by one machine
 
 
 def solve(
-    procedure: Procedure, table: Table, problems: Sequence[tuple[str, ...]], *, watch: Watch = unwatched
-) -> list[Solution]:
-    """Solve problems one after the other; `watch` is told of problems."""
+    procedure: Procedure,
+    table: Table,
+    problems: Sequence[tuple[str, ...]],
+    *,
+    watch: Watch = unwatched,
+    cancel: Cancellation | None = None,
+) -> list[Result]:
+    """Solve problems one after the other; `watch` counts problems."""
     machine = machine_of(procedure, table)
-    solutions = []
+    results = []
     for done, operands in enumerate(problems, start=1):
-        solutions.append(_by_loop(machine, operands) or replay(machine, operands))
+        if cancel is not None:
+            cancel.check()
+        results.append(_by_loop(machine, operands) or replay(machine, operands))
         watch(done, len(problems))
-    return solutions
+    return results
 
 
-def replay(machine: Machine, operands: tuple[str, ...]) -> Solution:
+def replay(machine: Machine, operands: tuple[str, ...]) -> Result:
     """Solve one problem column by column, whatever the table says."""
     procedure, table = machine.procedure, machine.table
     outputs: list[str] = []
-    failed = None
+    failure = ""
     columns = procedure.columns(*operands)
     replies = machine.after[None]
     for column in columns:
         output = replies[column]
         if output is None:
             prompt = procedure.prompt(outputs[-1] if outputs else None, column)
-            failed = Step(prompt, table.broken.get(prompt, ""), 0.0)
+            failure = failure_at(len(outputs) + 1, prompt, table.broken.get(prompt, ""))
             break
         outputs.append(output)
         replies = machine.after[output]
     machine.replayed += len(columns)
-    return Solution(
+    return Result(
+        operation=procedure.name,
         operands=operands,
-        answer=None if failed else procedure.read(outputs),
-        steps=len(outputs) + (failed is not None),
-        rounds=0,
-        generated_tokens=0,
-        failed=failed,
+        answer=None if failure else procedure.read(outputs),
+        step_count=len(outputs) + bool(failure),
+        failure=failure,
         uncertain=_first_uncertain(machine, columns, outputs) if table.uncertain else None,
     )
 
@@ -110,7 +117,7 @@ def _first_uncertain(machine: Machine, columns: list[str], outputs: list[str]) -
     return next((prompt for prompt in prompts if prompt in machine.table.uncertain), None)
 
 
-def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Solution | None:
+def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Result | None:
     """Solve one problem by the compiled loop; None where that does not pay or cannot be."""
     procedure, longest = machine.procedure, max(map(len, operands))
     ready = "alga.solve.engines.loop" in sys.modules or machine.replayed + longest > COMPILE_FROM
@@ -125,7 +132,7 @@ def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Solution | None:
         answer = procedure.tidied(loop.text_of(machine, texts))
     except NoColumnError:
         return None  # replaying says what is wrong
-    return Solution(operands=operands, answer=answer, steps=max(map(len, texts)), rounds=0, generated_tokens=0)
+    return Result(operation=procedure.name, operands=operands, answer=answer, step_count=max(map(len, texts)))
 
 
 def _rows(procedure: Procedure, operands: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -1,0 +1,243 @@
+"""One network with one procedure: problems in, results out, by any engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from alga import runs
+from alga.base.cancellation import Cancellation
+from alga.base.errors import AlgaError
+from alga.base.progress import Watch, unwatched
+from alga.runs import Run
+from alga.solve import engines
+from alga.solve.engines import sequential
+from alga.solve.engines import table as table_engine
+from alga.solve.result import Result, Step
+from alga.tasks import Procedure, own
+from alga.tasks.numbers import number
+from alga.trust.certificate import Certificate
+from alga.trust.table import Table, extract
+
+if TYPE_CHECKING:
+    from alga.network.decoder import Decoded, Decoder
+
+DEFAULT_MODEL: Final = "addition"
+
+
+class Solver:
+    """A trained network put to use, for the procedure it was trained for or one of several."""
+
+    def __init__(self, run: Run, procedure: Procedure | None = None) -> None:
+        self.run = run
+        self.trained = run.config.task
+        self.procedure = self.trained.procedure if procedure is None else procedure
+        if self.procedure not in (self.trained.procedure, *self.trained.procedures):
+            raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
+        self._extracted: tuple[str, Table] | None = None
+
+    @classmethod
+    def load(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Solver:
+        """Load a shipped network by name, or a run folder by path."""
+        return cls(runs.load(model))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the network as a run folder, with its certificate if it has one; the folder must be new or empty."""
+        with runs.claim(Path(folder)):
+            runs.save(Path(folder), self.run)
+
+    def __repr__(self) -> str:
+        strength = self.run.certificate.strength if self.certified and self.run.certificate else "not certified"
+        return f"Solver({self.run.name}: {self.procedure.name}, {strength})"
+
+    # --- the network --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The network itself, opened on first use."""
+        from alga.network.decoder import Decoder
+
+        return Decoder(self.run.weights, self.run.config.tokens)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the network has a certificate, and for its weights as they are now."""
+        return self.run.certified
+
+    def decode(self, prompts: Sequence[str]) -> list[Decoded]:
+        """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
+        return self._decode(self._claimed, prompts)
+
+    @property
+    def table(self) -> Table:
+        """The network's outputs on its whole domain: as certified, or extracted now if there is no certificate."""
+        if self.run.current and self.run.table is not None:
+            return self.run.table
+        sha256, altered = self.run.sha256, self.run.weights.altered
+        if altered or self._extracted is None or self._extracted[0] != sha256:
+            self.decoder.refresh()
+            table = extract(self.trained.domain, self.decoder)
+            self._extracted = None if altered else (sha256, table)  # a hook may answer differently next time
+            return table
+        return self._extracted[1]
+
+    def certify(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Certificate:
+        """Check the network as it is now on every prompt, whatever certificate it came with."""
+        certificate = self.run.judged(watch, cancel).certificate
+        assert certificate is not None
+        return certificate
+
+    # --- what it can do -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def companion(self) -> Solver:
+        """The network that finds all carries of this task at once: this one itself, or one that ships with it."""
+        if self.own_engine == "lookahead":
+            return self
+        name = runs.LOOKAHEADS.get(self.trained.name)
+        if name is None or name not in runs.shipped():
+            raise AlgaError(f"there is no lookahead network for {self.procedure.name}")
+        if self.run.name not in runs.shipped():
+            raise AlgaError(f"the model {self.run.name} cannot look ahead; the model {name} can")
+        return Solver.load(name)
+
+    def parts(self) -> dict[str, Solver]:
+        """Return what the network does for arithmetic, by kind of step: one, or several if trained for them."""
+        if self.procedure is not self.trained.procedure:
+            kind = runs.step_of(self.procedure)
+            return {} if kind is None else {kind: self}
+        steps = ((runs.step_of(procedure), procedure) for procedure in self.trained.procedures)
+        return {kind: self._part(procedure) for kind, procedure in steps if kind is not None}
+
+    def _part(self, procedure: Procedure) -> Solver:
+        return self if procedure is self.procedure else Solver(self.run, procedure)
+
+    @property
+    def own_engine(self) -> str:
+        """The engine that runs the network itself."""
+        return self.trained.engine
+
+    def engine_for(self, engine: str | None) -> str:
+        """Return the engine to use: the one asked for, else `table` if the network is certified."""
+        if engine is not None:
+            engines.find(engine)
+        if self.own_engine != "sequential":
+            if engine not in (None, self.own_engine):
+                raise AlgaError(f"the model {self.run.name} runs by the engine {self.own_engine} only, not by {engine}")
+            return self.own_engine
+        if engine is None:
+            return "table" if self.certified else self.own_engine
+        return engine
+
+    # --- solving ------------------------------------------------------------------------------------------------------
+
+    def check(self, problem: Sequence[str]) -> None:
+        """Validate the number and types of one problem's operands; the layout validates their text."""
+        arity = self.procedure.layout.arity
+        for operand in problem:
+            if not isinstance(operand, str):
+                number(operand)  # raises
+        if len(problem) != arity:
+            raise AlgaError(f"{self.procedure.name} takes {arity} numbers, got {len(problem)}")
+
+    def solve(self, *operands: str, engine: str | None = None) -> Result:
+        """Solve one problem; a step at which the network fails is reported in the result, not raised."""
+        return self.solve_many([operands], engine=engine)[0]
+
+    def solve_many(
+        self,
+        problems: Sequence[Sequence[str]],
+        *,
+        engine: str | None = None,
+        watch: Watch = unwatched,
+        cancel: Cancellation | None = None,
+    ) -> list[Result]:
+        """Solve problems by the given engine, or by the one that `engine_for` chooses."""
+        engine = self.engine_for(engine)
+        network = self.companion if engine == "lookahead" else self
+        return network._results(problems, engine, partial(engines.find(engine), watch=watch, cancel=cancel))
+
+    def trace(
+        self,
+        *operands: str,
+        attention: bool = False,
+        tell: Callable[[Step], None] | None = None,
+        watch: Watch = unwatched,
+        cancel: Cancellation | None = None,
+    ) -> Result:
+        """Solve one problem by the network, step by step, and keep the steps; `tell` is called with each as it is done.
+
+        With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
+        """
+        self.engine_for("sequential")
+
+        def solve(work: engines.Work, problems: list[tuple[str, ...]]) -> list[Result]:
+            return sequential.solve(
+                work.procedure, work.decode, problems, keep_steps=True, tell=tell, watch=watch, cancel=cancel
+            )
+
+        (result,) = self._results([operands], "sequential", solve)
+        if not attention:
+            return result
+        return dataclasses.replace(result, details=tuple(self.decoder.detail(s.prompt, s.text) for s in result.kept))
+
+    def stream(self, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
+        """Solve one problem by the table engine from files that hold a number each to a file, in bounded memory."""
+        table_engine.stream(self.procedure, self.table, paths, sink, watch)
+
+    def streams(self, engine: str | None) -> bool:
+        """Tell whether `stream` does what `solve` would do with that engine."""
+        return self.engine_for(engine) == "table" and table_engine.streams(self.procedure, self.table)
+
+    def _results(
+        self,
+        problems: Sequence[Sequence[str]],
+        engine: str,
+        solve: Callable[[engines.Work, list[tuple[str, ...]]], list[Result]],
+    ) -> list[Result]:
+        """Solve problems and say of each result whether it is certified: by the claim at the start, held to the end."""
+        for problem in problems:
+            self.check(problem)
+        if "decoder" in vars(self):
+            self.decoder.refresh()
+        claimed, calls = self._claimed, self._network_calls
+        work = engines.Work(self.procedure, self.trained, partial(self._decode, claimed), lambda: claimed or self.table)
+        with own.blaming_runs(self.procedure):
+            results = solve(work, [tuple(problem) for problem in problems])
+        name, certificate = self.run.name, self.run.certificate
+        certified = claimed is not None and self.certified and certificate is not None
+        about = {
+            "operation": self.procedure.name,
+            "engine": engine,
+            "network_calls": self._network_calls - calls,
+            "networks": {name: self.procedure.name},
+            "certificates": {name: certificate} if certified else {},
+            "procedure": self.procedure,
+        }
+        return [dataclasses.replace(result, **about) for result in results]  # type: ignore[arg-type]
+
+    @property
+    def _claimed(self) -> Table | None:
+        """The certified table, if the network is certified as it is now."""
+        return self.run.table if self.certified else None
+
+    def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Decoded]:
+        steps = self.decoder(prompts)
+        if claimed is None:
+            return steps
+        for prompt, step in zip(prompts, steps, strict=True):
+            known, name = claimed.outputs.get(prompt), self.run.name
+            if known != step.output:
+                raise AlgaError(
+                    f"the model {name} wrote {step.text!r} for {prompt!r}, but its certified table says {known!r}: "
+                    f"the certificate is wrong (to check all of it: alga certify {name})"
+                )
+        return steps
+
+    @property
+    def _network_calls(self) -> int:
+        return self.decoder.network_calls if "decoder" in vars(self) else 0
