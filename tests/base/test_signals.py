@@ -142,6 +142,25 @@ alga.cli.app.main()
     assert (done.returncode, told) == (143, ["alga: stopped by SIGTERM"])
 
 
+def test_finalisers_of_interrupted_work_print_nothing() -> None:
+    script = """
+import os, signal, sys
+import alga.cli.app
+class Interrupted:
+    def __del__(self):
+        raise AttributeError("half-built")
+def work(*_, **__):
+    sys.half_built = Interrupted()
+    os.kill(os.getpid(), signal.SIGTERM)
+import alga.solve.calculator
+alga.solve.calculator.Calculator = work
+sys.argv = ["alga", "add", "1", "2"]
+alga.cli.app.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "alga: stopped by SIGTERM\n")
+
+
 def test_work_that_must_not_be_torn_is_finished_first() -> None:
     done = []
 
