@@ -150,7 +150,8 @@ class Interrupted:
     def __del__(self):
         raise AttributeError("half-built")
 def work(*_, **__):
-    sys.half_built = Interrupted()
+    global half_built
+    half_built = Interrupted()
     os.kill(os.getpid(), signal.SIGTERM)
 import alga.solve.calculator
 alga.solve.calculator.Calculator = work
