@@ -70,4 +70,4 @@ class Baseline(ABC):
         """Answer problems of any length."""
 
 
-Rival = Baseline  # its name in 0.1, for people's own files; to go in 0.3
+Rival = Baseline  # its name in 0.1, for users' own files; to be removed in 0.3
