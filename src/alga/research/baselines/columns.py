@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from alga import tasks
-from alga.base.progress import Watch, unwatched
 from alga.network.decoder import Decode, Decoded
 from alga.network.tokens import START, STOP
 from alga.network.tokens import Tokens as TaskTokens
@@ -50,10 +49,10 @@ class Alga(Baseline):
     def parameters(self) -> int:
         return self._training.model.parameter_count
 
-    def train(self, watch: Watch = unwatched) -> Learned:
+    def train(self) -> Learned:
         training = self._training
-        for progress in training.run():
-            watch(progress.step, training.recipe.steps)
+        for _ in training.run():
+            pass
         examples = training.step * training.recipe.batch_size
         return Learned(examples, examples * POSITIONS, training.step)
 

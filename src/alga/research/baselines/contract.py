@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from alga.base.progress import Watch, unwatched
-
 Problem = tuple[str, str]  # two numbers without leading zeros
 
 
@@ -62,8 +60,8 @@ class Baseline(ABC):
         """The number of trained numbers."""
 
     @abstractmethod
-    def train(self, watch: Watch = unwatched) -> Learned:
-        """Train on problems of up to `scale.digits` digits, within `scale.tokens`; `watch` counts tokens."""
+    def train(self) -> Learned:
+        """Train on problems of up to `scale.digits` digits, within `scale.tokens`."""
 
     @abstractmethod
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from alga.base.progress import Watch, unwatched
 from alga.network.config import ModelConfig
 from alga.network.model import Cache, Layer
 from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem, Scale
@@ -125,7 +124,7 @@ class Language(Baseline):
     def parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.network.parameters())
 
-    def train(self, watch: Watch = unwatched) -> Learned:
+    def train(self) -> Learned:
         scale = self.scale
         weights = list(self.network.parameters())
         optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=BETAS, weight_decay=0.01, fused=True)
@@ -143,7 +142,6 @@ class Language(Baseline):
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             examples, tokens, steps = examples + len(ids_BL), tokens + ids_BL.numel(), steps + 1
-            watch(min(tokens, scale.tokens), scale.tokens)
         self.network.eval()
         return Learned(examples, tokens, steps)
 
@@ -183,10 +181,8 @@ class Language(Baseline):
     def generate(self, questions: Sequence[Tokens], longest: int) -> list[Tokens]:
         """Decode greedily from each question, until `<end>` or `longest` tokens."""
         replies: list[Tokens] = [[] for _ in questions]
-        by_length: dict[int, list[int]] = {}
-        for i, question in enumerate(questions):
-            by_length.setdefault(len(question), []).append(i)
-        for group in by_length.values():
+        for length in {len(question): None for question in questions}:
+            group = [i for i, question in enumerate(questions) if len(question) == length]
             self._generate([questions[i] for i in group], [replies[i] for i in group], longest)
         return replies
 

@@ -7,7 +7,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 from alga.research import figures, markdown
-from alga.research.markdown import joined, wrapped
+from alga.research.markdown import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,63 +19,23 @@ DRAWN: Final = "means as lines, each seed as a faint dot"
 
 def page(content: dict[str, Any], figure: str, chains: str) -> str:
     """Return the page as Markdown; every number in it comes from the records."""
-    scale, records = content["scale"], content["records"]
-    digits = scale["digits"]
-    return joined(
-        "# Methods side by side",
-        wrapped(
-            "Written by `alga lab compare` from its own results, not by hand; [rivals.md](rivals.md) says how to add a "
-            f"method. Setting `{content['setting']}`: every method has {scale['layers']} layers of width "
-            f"{scale['width']} ({scale['heads']} heads, {scale['hidden']} hidden units) and trains on at most "
-            f"{scale['tokens']:,} tokens of text (to the batch), padding included: sums of two numbers of equal "
-            f"length, up to {digits} digits. It is then tested on other lengths. Exact match, *sampled*; means over "
-            "seeds."
-        ),
-        "*A quick run only shows that everything works.*" if content["setting"] == "quick" else "",
-        wrapped(
-            "**What ALGA is given and the others are not**: an outer loop that feeds it the columns one by one, each "
-            "with its own last output. It never sees a whole number, and learns from columns instead of sums: every "
-            "column that a sum of any length can lead to, so no length is out of distribution. The two variants that "
-            "the paper rejects share that loop (one of them only sees columns without a context); the others must "
-            "find the columns themselves, or get them from their format."
-        ),
-        f"![Accuracy against length]({figure})",
-        table(records, digits),
-        wrapped(
-            "Seconds are for one thread while another run used the second core. Only ALGA's training ends early, at "
-            "the certificate, so its seconds and examples are not those of equal compute. An example is a column for "
-            "methods with the outer loop, a sum for the others. `-` at a length: not tested, because nothing was right "
-            "at three lengths in a row; if only some seeds stopped there, they count as wrong. `-` for the authors: no "
-            "figure that we could read ([peers.md](peers.md))."
-        ),
-        wrapped(
-            "Token positions are sinusoids (plain, concatenated) or learned embeddings (the other methods that read "
-            "text). Only Abacus embeddings and position coupling shift them at random in training, over 100 positions, "
-            "so that 100-digit numbers can be tested. Beyond the training lengths, the other methods that read whole "
-            "sums use positions that they never saw; these two see each position in fewer examples than with a "
-            "narrower range."
-        ),
-        f"## Order at {digits + 1} to {2 * digits} digits",
-        "Mean over these lengths and all seeds; each seed in brackets.",
-        _order(records, digits),
-        f"## Within the training lengths (1 to {digits} digits)",
-        "Mean over these lengths and all seeds, then each seed.",
-        _inside(records, digits),
-        "## By the longest carry",
-        f"Sums of {digits} digits.",
-        _chained(records, str(digits)),
-        f"![Accuracy against the longest carry chain]({chains})",
-        "## Learning rates tried",
-        wrapped(
-            "Each rate with its number of right validation sums: all rates at an eighth of the compute, the best two "
-            "at a half, the best of these for the runs above. Ties go to the rate with more right digits, then to the "
-            "first one: the lower in the first round, the better of the first round in the second. Methods that learn "
-            "late show little at an eighth, so the first round may choose wrongly; higher rates are not tried "
-            "([decisions.md](decisions.md))."
-        ),
-        _searched(records),
-        "## What each wrote, one digit beyond its training",
-        "\n".join(f"- {record['title']}: `{_example(record)}`" for record in records),
+    records, digits = content["records"], content["scale"]["digits"]
+    return markdown.page(
+        "compare",
+        setting=content["setting"],
+        scale=content["scale"],
+        digits=digits,
+        next_digits=digits + 1,
+        twice_digits=2 * digits,
+        figure=figure,
+        chains=chains,
+        quick="*A quick run only shows that everything works.*" if content["setting"] == "quick" else "",
+        table=table(records, digits),
+        order=_order(records, digits),
+        inside=_inside(records, digits),
+        by_carry=_by_carry(records, str(digits)),
+        search=_search(records),
+        examples="\n".join(f"- {record['title']}: `{_example(record)}`" for record in records),
     )
 
 
@@ -176,7 +136,7 @@ def _inside(records: Sequence[Record], digits: int) -> str:
     return "\n".join(wrapped(line, "  ") for line in lines)
 
 
-def _chained(records: Sequence[Record], digits: str) -> str:
+def _by_carry(records: Sequence[Record], digits: str) -> str:
     """Return accuracy by the longest carry as a table."""
     chains = list(records[0]["runs"][0]["chains"][digits])
     rows = []
@@ -186,7 +146,7 @@ def _chained(records: Sequence[Record], digits: str) -> str:
     return markdown.table(["longest carry, in columns", *chains], *rows)
 
 
-def _searched(records: Sequence[Record]) -> str:
+def _search(records: Sequence[Record]) -> str:
     """Return the search of the learning rates as a table."""
     parts = list(dict.fromkeys(tried["part"] for tried in records[0]["search"]))
     rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -66,7 +66,7 @@ def ways(calculator: Calculator) -> Iterator[list[Method]]:
             Method("int", "Python int", lambda x, y: str(int(x) + int(y))),
             Method("decimal", "Python decimal", lambda x, y: str(exact(x, y).add(Decimal(x), Decimal(y)))),
             *_gmpy2(),
-            Method("copy", "copying the two texts", lambda x, y: (x.encode(), y.encode()), found=None),
+            Method("copy", "copying the two texts", _copied, found=None),
         ]
         tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
         for way in found:
@@ -82,17 +82,16 @@ def _batched(calculator: Calculator) -> Method:
     def problems(digits: int) -> list[Pair]:
         return [pair(digits, seed) for seed in range(TOGETHER)]
 
-    def add(x: str, _: str) -> list[tuple[Sequence[str], str | None]]:
-        answers = calculator.solve_many(problems(len(x)), engine="sequential")
-        return [(answer.operands, answer.answer) for answer in answers]
+    def add(x: str, _: str) -> list[Any]:
+        return calculator.solve_many(problems(len(x)), engine="sequential")
 
-    def first_if_all_right(answers: list[tuple[Sequence[str], str | None]]) -> str | None:
+    def found(answers: list[Any]) -> str | None:
         """Check all answers; return the first, the sum that all methods compute."""
-        right = all(answer == calculator.procedure.oracle(*operands) for operands, answer in answers)
-        return answers[0][1] if right else None
+        right = all(answer.answer == calculator.procedure.oracle(*answer.operands) for answer in answers)
+        return answers[0].answer if right else None
 
     label = f"engine sequential, {TOGETHER:,} sums"
-    return Method("batched", label, add, sums=TOGETHER, prepare=lambda x, _: problems(len(x)), found=first_if_all_right)
+    return Method("batched", label, add, sums=TOGETHER, prepare=lambda x, _: problems(len(x)), found=found)
 
 
 def _looks_ahead(calculator: Calculator) -> bool:
@@ -137,20 +136,23 @@ def _plainly(calculator: Calculator) -> Callable[[str, str], str | None]:
 
 def _files(calculator: Calculator, folder: Path) -> Method:
     """Return the table engine from file to file."""
-    paths = [folder / name for name in "xy"]
+    paths, total = [folder / name for name in "xy"], folder / "sum"
 
     def prepare(x: str, y: str) -> None:
         for path, text in zip(paths, (x, y), strict=True):
             path.write_text(text)
 
     def add(_x: str, _y: str) -> None:
-        with files.writing(folder / "sum") as sink:
+        with files.writing(total) as sink:
             calculator.stream(paths, sink)
 
-    def found(_: object) -> str:
-        return (folder / "sum").read_text()
+    label = "engine table, file to file"
+    return Method("files", label, add, least=LONG, prepare=prepare, found=lambda _: total.read_text())
 
-    return Method("files", "engine table, file to file", add, least=LONG, prepare=prepare, found=found)
+
+def _copied(x: str, y: str) -> None:
+    x.encode()
+    y.encode()
 
 
 def _gmpy2() -> list[Method]:

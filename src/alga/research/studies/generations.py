@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import Interval, median
-from alga.research.studies.study import Findings, Record, Settings, Study, certified, gathered, of, over, picked, seeds
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
 from alga.runs.recipe import Recipe
 from alga.training import recipes
 
@@ -35,12 +36,6 @@ class Generations(Study):
 
     name = "generations"
     title = "Fewer generations"
-    question = "The paper's procedure generates two or three tokens for every digit. Can it be fewer, and at what cost?"
-    method = (
-        f"Each method is a task of its own, trained until certified. Its network then adds {SUMS} random pairs of "
-        f"{DIGITS:,} digits (engine `sequential` or `lookahead`), and its tokens and calls are counted. Each token of "
-        "a step is one call of the network; `lookahead` asks for many columns in one call."
-    )
     caption = "Fewer generations: medians, 95 % intervals"
     measure = "alga.research.studies.generations:measure"
 
@@ -55,44 +50,27 @@ class Generations(Study):
     def record(self, settings: Settings, result: Record) -> Record:
         return {"task": settings["recipe"]["task"], "seed": settings["seed"], **result}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
-        heads = [
-            "method",
-            "prompts",
-            "certified",
-            "iterations",
-            "instances drawn",
-            "tokens per digit",
-            "calls per digit",
-        ]
-        table, tokens, drawn = [heads], {}, {}
+    def findings(self, records: Sequence[Record]) -> Record:
+        heads = ["method", "prompts", "certified", "iterations", "instances drawn", "tokens / digit", "calls / digit"]
+        table, tokens, calls, drawn = [heads], {}, {}, {}
         for name, members in gathered(records, "task").items():
             right, drawn[name] = certified(members), _drawn(members)
             row = [METHODS[name][0], f"{members[0]['prompts']:,}", of(right, members)]
             row += [f"{over(members, 'certified_at'):,.0f}", f"{drawn[name]:,.0f}"]
-            if right:
-                tokens[name] = over(right, "tokens").value
-            table.append([*row, *(f"{over(right, key).value:.2f}" if right else "-" for key in ("tokens", "calls"))])
+            tokens[name], calls[name] = (over(right, key).value if right else math.inf for key in ("tokens", "calls"))
+            table.append([*row, *(f"{count[name]:.2f}" if right else "-" for count in (tokens, calls))])
         fewest = min(tokens, key=lambda name: tokens[name])
-        answer = (
-            f"Fewest tokens: {METHODS[fewest][0]}, with {tokens[fewest]:.2f} per digit instead of "
-            f"{tokens['addition']:.2f}, for about {drawn[fewest].value / drawn['addition'].value:.0f} times as many "
-            "training instances (to the precision of the checks)."
-        )
-        lookahead = [record["calls"] for record in records if record["task"] == "addition-lookahead"]
-        calls = next((count for count in lookahead if count is not None), None)
-        if calls is not None:
-            answer += (
-                f" Lookahead generates more tokens in total, but in only {calls * DIGITS:.0f} calls for {DIGITS:,} "
-                "digits: it asks for many columns at once, in a number of rounds logarithmic in the length."
-            )
-        failed = (
-            "Two digits a step with the whole previous output (`addition-blocks-of-2-whole`) was not trained: it has "
-            "2 million prompts, as many as three digits with a carry bit, and saves less. Three digits a step got one "
-            f"seed, checked every {BLOCKS[THREE_DIGITS]['check_every']:,} iterations: one check of all its prompts "
-            "takes minutes."
-        )
-        return Findings(answer, failed, [table])
+        return {
+            "sums": SUMS,
+            "digits": DIGITS,
+            "check_every": BLOCKS[THREE_DIGITS]["check_every"],
+            "fewest": METHODS[fewest][0],
+            "tokens": tokens[fewest],
+            "paper_tokens": tokens["addition"],
+            "cost": drawn[fewest].value / drawn["addition"].value,
+            "calls": calls["addition-lookahead"] * DIGITS,
+            "table": markdown.table(*table),
+        }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "task")

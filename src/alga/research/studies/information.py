@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from alga import tasks
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
-from alga.research.studies.study import Findings, Record, Settings, Study, certified, gathered, of, over, picked, seeds
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
 from alga.tasks import Instance, Procedure
 from alga.training import recipes
 
@@ -33,12 +33,6 @@ class Information(Study):
 
     name = "information"
     title = "The least information"
-    question = "How little of the previous output can a prompt show, and is the separator `C` needed?"
-    method = (
-        "Each reduced prompt is a task of its own. If two situations share a prompt but need different outputs, no "
-        "network can be right on both: listing all situations proves it. Otherwise `fast` is trained until certified, "
-        "up to 2,000 iterations, every prompt decoded every 25."
-    )
     caption = "Iterations to the certificate: medians, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
@@ -49,7 +43,7 @@ class Information(Study):
         kept = picked(result, "certified_at", "seconds", "prompts", "wrong")
         return {"task": settings["recipe"]["task"], "seed": settings["seed"], **kept}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         proofs = [["the prompt shows", "prompts in conflict", "for example"]]
         for name, words in REFUSED.items():
             found = conflicts(tasks.find(name).procedure)
@@ -62,14 +56,7 @@ class Information(Study):
             cost[name] = f"{over(members, 'certified_at'):,.0f}"
             prompts = f"{members[0]['prompts']:,}"
             learned.append([LEARNED[name], prompts, of(certified(members), members), cost[name]])
-        answer = (
-            "One bit, the carry, is the least: with nothing, or with only the last or the first digit, two situations "
-            "share a prompt but need different outputs. With the carry bit there are 320 prompts instead of 2,300, "
-            f"learned in {cost['addition-context-carry']} iterations instead of {cost['addition']}. `C` can be left "
-            f"out only if columns are padded; it then takes {cost['addition-padded-no-separator']} iterations instead "
-            f"of {cost['addition-padded']}."
-        )
-        return Findings(answer, "Prompts that show too little were proven to fail, not trained.", [proofs, learned])
+        return {"cost": cost, "proofs": markdown.table(*proofs), "learned": markdown.table(*learned)}
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "task").values()

@@ -11,29 +11,20 @@ from alga import runs
 from alga.base import figures as drawing
 from alga.base import files
 from alga.base.errors import AlgaError
-from alga.research import figures, records, sweeps
-from alga.research.markdown import joined, table, wrapped
+from alga.research import figures, markdown, records, sweeps
 from alga.research.studies.generations import Generations
 from alga.research.studies.information import Information
 from alga.research.studies.learning import Learning
 from alga.research.studies.rounding import Rounding
 from alga.research.studies.share import Share
 from alga.research.studies.size import Size
-from alga.research.studies.study import Record, Study
+from alga.research.studies.study import Study
 from alga.research.studies.unseen import Unseen
 
 WHAT: Final = "study results"
 STUDIES: Final[tuple[Study, ...]] = (
     Learning(), Share(), Information(), Generations(), Size(), Unseen(), Rounding(),
 )  # fmt: skip
-INTRODUCTION: Final = (
-    "The paper ends with open questions; here each becomes a measurement: *iterations until certified*, over seeds. "
-    "`alga lab report` writes this page, its figures and every number in it from the records in `results/lab`, which "
-    "`make lab` produces. Medians have 95 % confidence intervals from order statistics (exact for any distribution), "
-    "shares have Wilson's; *never* means that at least half of the runs were not certified. Each run used one CPU "
-    "thread. All certificates are *checked*: every prompt, on the machine that ran it. A certificate holds for its "
-    "own seed only."
-)
 
 
 def find(names: Sequence[str]) -> list[Study]:
@@ -72,25 +63,14 @@ def report(results: Path, page: Path) -> list[Path]:
         content = records.read(path, WHAT)
         with records.blaming(path, WHAT):
             found = list(content["records"])
-            sections += _section(study, found, bool(content["quick"]), f"figures/{figure.name}")
+            quick = "*From a quick run, which only shows that the study works.*" if content["quick"] else ""
+            image = f"![{study.title}](figures/{figure.name})"
+            values = {"title": study.title, "runs": len(found), "quick": quick, "figure": image}
+            sections.append(markdown.page(f"lab-{study.name}", **values, **study.findings(found)))
             drawn = drawing.render(figures.study(study.panels(found), study.caption), figure.suffix)
         files.write(figure, drawn)
         written.append(figure)
     if not sections:
         raise AlgaError(f"{results} has no {WHAT}; run: alga lab study")
-    files.write(page, joined("# The lab", wrapped(INTRODUCTION), *sections).encode())
+    files.write(page, markdown.page("lab", sections="\n".join(sections).rstrip()).encode())
     return written
-
-
-def _section(study: Study, records: Sequence[Record], quick: bool, figure: str) -> list[str]:
-    findings = study.findings(records)
-    return [
-        f"## {study.title}",
-        "*From a quick run, which only shows that the study works.*" if quick else "",
-        wrapped(f"**Question.** {study.question}"),
-        wrapped(f"**Method.** {study.method} {len(records)} runs."),
-        f"![{study.title}]({figure})",
-        wrapped(f"**Answer.** {findings.answer}"),
-        *(table(*rows) for rows in findings.tables),
-        wrapped(f"**What did not work.** {findings.failed}"),
-    ]

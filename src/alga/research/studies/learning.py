@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import median
-from alga.research.studies.study import Findings, Record, Settings, Study, certified, of, over, picked, seeds
+from alga.research.studies.study import Record, Settings, Study, certified, of, over, picked, seeds
 from alga.training import recipes
 
 NEVER_SHOWN: Final = "19C"  # the start of the prompts that the paper's sampling does not draw
@@ -26,15 +26,6 @@ class Learning(Study):
 
     name = "learning"
     title = "How fast it learns, and the gap at 19"
-    question = (
-        "How many iterations until every prompt is right, with the paper's recipe and with ours? The paper draws "
-        "contexts as sums of two digits, so training never shows the hundred prompts `19Cab`: does that matter?"
-    )
-    method = (
-        "The paper's recipe (4,000 iterations) and `fast` (1,000), each with the paper's sampling and with sampling "
-        "from the whole domain, on `addition-padded`. Every prompt is decoded every 50 or 25 iterations, and training "
-        "continues after the first certificate. Seconds are for one thread, with other runs on the second core."
-    )
     caption = "Learning: medians over seeds, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
@@ -62,7 +53,7 @@ class Learning(Study):
             "curve": [point for point in result["curve"] if point[0] % (recipe["check_every"] * 2) == 0],
         }
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         kinds = {kind: _of(records, kind) for kind in KINDS}
         iterations = {kind: f"{over(members, 'certified_at'):,.0f}" for kind, members in kinds.items()}
         speed = [["recipe and sampling", "certified", "iterations", "seconds", "last margin"]]
@@ -82,22 +73,17 @@ class Learning(Study):
                 elsewhere = sum(look["others"] > 0 for look in found)
                 counts = map(str, (wrong.count(0), only_gap[contexts, step], elsewhere))
                 gap.append([KINDS["paper", contexts], f"{step:,}", *counts, f"{median(wrong):,.0f}"])
-        whole = kinds["paper", "domain"]
-        answer = (
-            f"With its own sampling the paper's recipe is certified after a median of {iterations['paper', 'paper']} "
-            f"iterations, `fast` with the whole domain after {iterations['fast', 'domain']}. After {steps[-1]:,} "
-            f"iterations of the paper's recipe, {only_gap['paper', steps[-1]]} of {len(kinds['paper', 'paper'])} "
-            "networks had errors on `19Cab` alone; with the whole domain sampled, "
-            f"{of(certified(whole), whole)} were certified at some check."
-        )
-        lost = [record for record in certified(records) if record["wrong"] > 0]
-        failed = (
-            f"{of(lost, records)} trainings ended with a wrong prompt although certified earlier: a constant learning "
-            "rate keeps moving the weights, so training should stop at the certificate."
-            if lost
-            else "No training that was certified at some check ended with a wrong prompt."
-        )
-        return Findings(answer, failed, [speed, gap])
+        whole, lost = kinds["paper", "domain"], [record for record in certified(records) if record["wrong"] > 0]
+        return {
+            "paper": iterations["paper", "paper"],
+            "fast": iterations["fast", "domain"],
+            "steps": steps[-1],
+            "only_gap": f"{only_gap['paper', steps[-1]]} of {len(kinds['paper', 'paper'])}",
+            "whole": of(certified(whole), whole),
+            "lost": of(lost, records),
+            "speed": markdown.table(*speed),
+            "gap": markdown.table(*gap),
+        }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         wrong, margins = [], []

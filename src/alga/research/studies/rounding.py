@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from alga import runs
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import median, share
-from alga.research.studies.study import Findings, Record, Settings, Study, of, seeds
+from alga.research.studies.study import Record, Settings, Study, of, seeds
 from alga.training import recipes
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ class Rounding(Study):
 
     name = "rounding"
     title = "Rounded weights"
-    question = "Are the networks still right everywhere when their weights are stored in 16, 8 or 4 bits?"
-    method = (
-        "Every weight is rounded, and the rounded network is checked in float32 on every prompt. bfloat16 and float16: "
-        "each weight to the nearest value; int8 and int4: each row of a matrix scaled so that its largest weight is "
-        "127 or 7, then rounded to integers; biases and norms likewise, each as one row. Ten adders trained with "
-        "`fast` (margin at least 5), and every shipped network."
-    )
     caption = "Rounded weights: shares and medians, 95 % intervals"
     measure = "alga.research.studies.rounding:measure"
 
@@ -40,7 +33,7 @@ class Rounding(Study):
     def record(self, settings: Settings, result: Record) -> Record:
         return {"model": settings.get("model"), "seed": settings.get("seed"), **result}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         trained, shipped = _split(records)
         table = [["weights", "adders certified", "their least margin", "shipped networks certified"]]
         for name in ("float32", *FORMATS):
@@ -57,13 +50,15 @@ class Rounding(Study):
             if early := [name for name in wrong if name != "int4"]:
                 lost.append(f"{record['model']} ({', '.join(early)})")
         own, ours = ({name: len(_right(group, name)) for name in FORMATS} for group in (trained, shipped))
-        answer = (
-            f"Of {len(trained)} adders, {own['float16']} are certified in float16, {own['bfloat16']} in bfloat16, "
-            f"{own['int8']} in int8 and {own['int4']} in int4; of the {len(shipped)} shipped networks, "
-            f"{ours['float16']}, {ours['bfloat16']}, {ours['int8']} and {ours['int4']}."
-        )
-        failed = f"Shipped networks with a wrong prompt at 8 bits or more: {', '.join(lost) or 'none'}."
-        return Findings(answer, failed, [table, fallen] if len(fallen) > 1 else [table])
+        return {
+            "adders": len(trained),
+            "networks": len(shipped),
+            "own": own,
+            "ours": ours,
+            "lost": ", ".join(lost) or "none",
+            "table": markdown.table(*table),
+            "fallen": markdown.table(*fallen) if len(fallen) > 1 else "",
+        }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         trained, shipped = _split(records)

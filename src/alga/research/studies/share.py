@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import share
-from alga.research.studies.study import Findings, Record, Settings, Study, certified, gathered, of, over, picked, seeds
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
 from alga.training import recipes
 
 SHARES: Final = tuple(tenth / 10 for tenth in range(1, 11))
@@ -20,11 +20,6 @@ class Share(Study):
 
     name = "share"
     title = "The share of second-type instances"
-    question = "The paper draws half of its instances with a context. Which share is best, and can it be all of them?"
-    method = (
-        "`fast` on `addition` (100 prompts without a context, 2,200 with one), with shares from 0.1 to 1.0, up to "
-        "1,500 iterations, every prompt decoded every 25."
-    )
     caption = "The share of instances with a context: medians and shares, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
@@ -38,7 +33,7 @@ class Share(Study):
         value = settings["recipe"]["second_type_share"]
         return {"share": value, "seed": settings["seed"], **kept, "wrong_first_type": first_type}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         groups = gathered(records, "share")
         medians = {value: over(members, "certified_at") for value, members in groups.items()}
         table = [["share", "certified", "iterations", "prompts wrong at the end", "of them without a context"]]
@@ -47,24 +42,17 @@ class Share(Study):
             table.append([f"{value:.1f}", of(certified(members), members), f"{medians[value]:,.0f}", *wrong])
         best = min(medians, key=lambda value: medians[value].value)
         near = [f"{value:.1f}" for value in medians if value != best and medians[value].low <= medians[best].value]
-        answer = f"A share of {best:.1f} takes the fewest iterations, {medians[best]:,.0f}."
-        if near:
-            answer += (
-                f" The intervals of {', '.join(near)} also contain that median, so the choice between them is within "
-                "the noise of the seeds."
-            )
-        if second_only := groups.get(1.0):
-            answer += (
-                f" At 1.0, {of(certified(second_only), second_only)} are certified: without first-type instances, a "
-                f"median of {over(second_only, 'wrong_first_type').value:.0f} of the 100 first-type prompts stay wrong."
-            )
         weak = [f"{value:.1f}" for value, members in groups.items() if len(certified(members)) < len(members)]
-        failed = (
-            f"Not every seed was certified in time at {', '.join(weak)}."
-            if weak
-            else "Every seed was certified at every share."
-        )
-        return Findings(answer, failed, [table])
+        second_only = groups[1.0]
+        return {
+            "best": best,
+            "iterations": medians[best],
+            "near": ", ".join(near) or "none",
+            "second_only": of(certified(second_only), second_only),
+            "missing": over(second_only, "wrong_first_type").value,
+            "weak": ", ".join(weak) or "none",
+            "table": markdown.table(*table),
+        }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "share").items()

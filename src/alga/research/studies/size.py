@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import share
-from alga.research.studies.study import Findings, Record, Settings, Study, certified, gathered, of, over, picked
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked
 from alga.runs.recipe import Recipe
 from alga.training import recipes
 
@@ -21,13 +21,6 @@ class Size(Study):
 
     name = "size"
     title = "How small"
-    question = "The paper's network has 102,464 parameters. How few are enough for a certified adder?"
-    method = (
-        f"On `{TASK}`, from the paper's shape down: fewer layers, less width, then parts tied or left out (options of "
-        "`ModelConfig`; every unique trained number counts). The large ones are trained with `fast` or `small`, those "
-        "of width 2 and 3 with `smallest` (60,000 iterations, stopped at 20,000 if half of the prompts are still "
-        "wrong). Every prompt is decoded every 25, 50 or 500 iterations, and training ends at the first certificate."
-    )
     caption = "How small: shares and medians over seeds, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
@@ -42,7 +35,7 @@ class Size(Study):
         fewest = min(point[1] for point in result["curve"])
         return {**picked(settings, "shape", "seed"), **kept, "fewest_wrong": fewest}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         groups = gathered(records, "shape")
         table = [["network", "parameters", "certified", "iterations", "fewest wrong", "best margin there"]]
         for name, members in groups.items():
@@ -50,25 +43,9 @@ class Size(Study):
             row = [name, f"{members[0]['parameters']:,}", of(right, members)]
             row += [f"{over(members, key):,.0f}" for key in ("certified_at", "fewest_wrong")]
             table.append([*row, f"{max(record['least_margin'] for record in right):.2f}" if right else "-"])
-        if not certified(records):
-            return Findings("No network of this ladder was certified.", "Every shape.", [table])
-        smallest = min(certified(records), key=lambda record: (record["parameters"], record["certified_at"]))
-        same = groups[smallest["shape"]]
-        unsure = [members[0]["parameters"] for members in groups.values() if len(certified(members)) < len(members)]
-        answer = (
-            f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {of(certified(same), same)} seeds "
-            f"are certified, the first after {smallest['certified_at']:,} iterations (seed {smallest['seed']}). With "
-            f"more than {max(unsure, default=0):,} parameters every seed is certified; otherwise it depends on the seed."
-        )
-        hopeless = [
-            f"{members[0]['parameters']} parameters ({name})"
-            for name, members in groups.items()
-            if not certified(members)
-        ]
-        failed = (
-            f"No seed was certified with {', '.join(hopeless)}." if hopeless else "Every shape had a certified seed."
-        )
-        return Findings(answer, failed, [table])
+        hopeless = [name for name, members in groups.items() if not certified(members)]
+        answer = _smallest(groups, certified(records)) if certified(records) else "No network was certified."
+        return {"answer": answer, "hopeless": ", ".join(hopeless) or "none", "table": markdown.table(*table)}
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         sizes = [(members[0]["parameters"], members) for members in gathered(records, "shape").values()]
@@ -78,6 +55,17 @@ class Size(Study):
             Panel("parameters", "share of seeds certified", [shares], xscale="log"),
             Panel("parameters", "fewest prompts wrong (of 2,100)", [wrong], xscale="log", yscale="symlog"),
         ]
+
+
+def _smallest(groups: dict[str, list[Record]], right: Sequence[Record]) -> str:
+    smallest = min(right, key=lambda record: (record["parameters"], record["certified_at"]))
+    same = groups[smallest["shape"]]
+    unsure = [members[0]["parameters"] for members in groups.values() if len(certified(members)) < len(members)]
+    return (
+        f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {of(certified(same), same)} seeds are "
+        f"certified, the first after {smallest['certified_at']:,} iterations (seed {smallest['seed']}). With more than "
+        f"{max(unsure, default=0):,} parameters every seed is certified; from there down it depends on the seed."
+    )
 
 
 def _ladder() -> dict[str, tuple[Recipe, int]]:

@@ -8,33 +8,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence, Sized
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from alga.research import statistics, trials
 from alga.research.figures import Panel
 from alga.research.sweeps import Settings
 
-__all__ = ["Findings", "Record", "Settings", "Study", "certified", "gathered", "of", "over", "picked", "seeds"]
+__all__ = ["Record", "Settings", "Study", "certified", "gathered", "of", "over", "picked", "seeds"]
 
 Record = dict[str, Any]
-Table = list[list[str]]  # header row first
-
-
-class Findings(NamedTuple):
-    """A study's report: its answer in two sentences, what did not work, and tables."""
-
-    answer: str
-    failed: str
-    tables: list[Table]
 
 
 class Study(ABC):
-    """A question of the lab."""
+    """A question of the lab; `templates/lab-NAME.md` asks and answers it."""
 
     name: ClassVar[str]
     title: ClassVar[str]
-    question: ClassVar[str]
-    method: ClassVar[str]
     caption: ClassVar[str]  # of the figure
     measure: ClassVar[str] = trials.MEASURE
 
@@ -47,8 +36,8 @@ class Study(ABC):
         """Return the record of one run."""
 
     @abstractmethod
-    def findings(self, records: Sequence[Record]) -> Findings:
-        """Summarise the records."""
+    def findings(self, records: Sequence[Record]) -> Record:
+        """Return the fields of the study's template."""
 
     @abstractmethod
     def panels(self, records: Sequence[Record]) -> list[Panel]:

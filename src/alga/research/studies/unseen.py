@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from alga.research import trials
+from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import Interval, median, share
-from alga.research.studies.study import Findings, Record, Settings, Study, gathered, of, picked, seeds
+from alga.research.studies.study import Record, Settings, Study, gathered, of, picked, seeds
 from alga.training import recipes
 
 NEARLY: Final = 90.0  # percent of the unseen prompts
@@ -21,11 +21,6 @@ class Unseen(Study):
 
     name = "unseen"
     title = "How much must be seen"
-    question = "Some of the 2,300 prompts are held out of training. How many of them does the network get right?"
-    method = (
-        "`fast` on `addition`; the seed chooses which prompts are shown; 800 iterations each, certified or not, then "
-        "every prompt is decoded."
-    )
     caption = "Prompts never shown: medians and shares, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
@@ -36,7 +31,7 @@ class Unseen(Study):
         kept = picked(result, "wrong", "wrong_unseen", "unseen", "prompts", "steps")
         return {"shown": settings["recipe"]["shown"], "seed": settings["seed"], **kept}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         table = [["shown", "unseen prompts", "unseen right (%)", "shown wrong", "networks all right"]]
         groups = gathered(records, "shown")
         right = {part: _right(members) for part, members in groups.items()}
@@ -44,24 +39,18 @@ class Unseen(Study):
             seen_wrong = median([record["wrong"] - record["wrong_unseen"] for record in members])
             row = [f"{part:.0%}", f"{members[0]['unseen']:,}", f"{right[part]:.1f}", f"{seen_wrong:,.0f}"]
             table.append([*row, of(_flawless(members), members)])
-        least = min(groups)
-        answer = f"With {least:.0%} of the domain shown, a median of {right[least].value:.1f} % of the unseen prompts "
-        answer += "are right"
-        if near := [part for part in groups if right[part].value >= NEARLY]:
-            answer += f"; with {min(near):.0%}, {right[min(near)].value:.1f} %"
-        if enough := [part for part, members in groups.items() if 2 * len(_flawless(members)) >= len(members)]:
-            most = min(enough) == max(groups)
-            start = f"At {max(groups):.0%}, the most tried" if most else f"From {min(enough):.0%}"
-            answer += f". {start}, at least half of the networks are right on every prompt, shown or not."
-        else:
-            answer += ". At no share were half of the networks right on every prompt."
-        not_all = [f"{part:.0%}" for part, members in groups.items() if len(_flawless(members)) < len(members)]
-        failed = (
-            f"Not every seed is right everywhere with {', '.join(not_all)} shown, and only the certificate says which."
-            if not_all
-            else "Every seed was right everywhere."
-        )
-        return Findings(answer, failed, [table])
+        near = [part for part in groups if right[part].value >= NEARLY]
+        half = [part for part, members in groups.items() if 2 * len(_flawless(members)) >= len(members)]
+        weak = [f"{part:.0%}" for part, members in groups.items() if len(_flawless(members)) < len(members)]
+        return {
+            "least": min(groups),
+            "least_right": right[min(groups)].value,
+            "nearly": NEARLY,
+            "near": _least(near),
+            "half": _least(half),
+            "weak": ", ".join(weak) or "none",
+            "table": markdown.table(*table),
+        }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "shown").items()
@@ -80,3 +69,7 @@ def _right(records: Sequence[Record]) -> Interval:
 
 def _flawless(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record["wrong"] == 0]
+
+
+def _least(parts: Sequence[float]) -> str:
+    return f"{min(parts):.0%}" if parts else "more than was tried"

@@ -9,8 +9,9 @@ import os
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import alga
 from alga.base.errors import AlgaError, missing_extra
@@ -23,29 +24,22 @@ NO_WORKER_SECONDS: Final = 5  # without workers before the user is told
 _ONE_RUN = threading.Lock()  # a training sets the whole process's random state and threads
 
 
-class Future(Protocol):
-    """The common interface of loky's and Dask's futures."""
-
-    def add_done_callback(self, function: Callable[[Any], None], /) -> Any: ...
-    def result(self, timeout: float | None = None) -> Any: ...
-
-
-class Executor(Protocol):
+class Executor(ABC):
     """Carries out runs."""
 
-    @property
-    def capacity(self) -> int | None:
-        """How many runs to submit at a time; None if the executor has its own queue."""
+    capacity: int | None = None  # how many runs to submit at a time; None if the executor has its own queue
+    worker_lost: type[BaseException]  # raised when a worker dies
 
-    @property
-    def worker_lost(self) -> type[BaseException]:
-        """The exception raised when a worker dies."""
+    @abstractmethod
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
+        """Start a run; return a future with the interface of the standard library's."""
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future: ...
+    @abstractmethod
+    def close(self) -> None: ...
+
     def poll(self) -> tuple[list[str], list[str]]:
         """Return the names of restarted runs and messages for the user since the last call; raise if it cannot work."""
-
-    def close(self) -> None: ...
+        return [], []
 
 
 def open_executor(cluster: str | None, workers: int | None, count: int) -> Executor:
@@ -58,33 +52,28 @@ def open_executor(cluster: str | None, workers: int | None, count: int) -> Execu
         raise missing_extra("a sweep", problem.name, "lab" if cluster is None else "cluster") from None
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Processes of this machine, each with one thread."""
 
     def __init__(self, count: int) -> None:
         import loky
 
-        self.capacity, self._loky = count, loky
-        self.worker_lost = loky.BrokenProcessPool
+        self.capacity, self.worker_lost, self._pool_type = count, loky.BrokenProcessPool, loky.ProcessPoolExecutor
         self._pool = self._new_pool()
 
     def _new_pool(self) -> Any:
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
-        return self._loky.ProcessPoolExecutor(max_workers=self.capacity, env=one_thread, **watch)
+        return self._pool_type(max_workers=self.capacity, env=one_thread, **watch)
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future:
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
         work = (measured, measure, settings, alga.__version__)
         try:
-            future: Future = self._pool.submit(*work)
+            return self._pool.submit(*work)
         except (self.worker_lost, RuntimeError):  # a pool that lost a worker is broken
             self.close()
             self._pool = self._new_pool()
-            future = self._pool.submit(*work)
-        return future
-
-    def poll(self) -> tuple[list[str], list[str]]:
-        return [], []
+            return self._pool.submit(*work)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, kill_workers=True)
@@ -101,10 +90,8 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """The workers of a Dask scheduler, which restarts a lost worker's runs by itself."""
-
-    capacity = None
 
     def __init__(self, address: str) -> None:
         import distributed
@@ -131,12 +118,11 @@ class DaskExecutor:
             self.close()
             raise
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future:
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
         future = self._client.submit(_by_value(), measure, settings, alga.__version__, pure=False)
         self._names[future.key] = name
         self._futures.append(future)
-        given: Future = future
-        return given
+        return future
 
     def _heard(self, event: tuple[float, Any]) -> None:
         if isinstance(event[1], dict) and event[1].get("action") in {"add-worker", "remove-worker"}:

@@ -11,7 +11,7 @@ import json
 import os
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -20,7 +20,7 @@ from alga import runs
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.research.sweeps.executors import Executor, Future, Settings, open_executor, without_alga
+from alga.research.sweeps.executors import Executor, Settings, open_executor, without_alga
 
 __all__ = ["Options", "Row", "Say", "Settings", "completed", "run"]
 
@@ -98,7 +98,7 @@ class _Work:
         self.suspects: list[str] = []  # a dying pool loses all its runs: each is retried alone, last
         self.attempts = dict.fromkeys(todo, 1)
         self.lost_alone = dict.fromkeys(todo, -1)  # the first loss was not alone
-        self.finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
+        self.finished: queue.SimpleQueue[tuple[str, Future[str]]] = queue.SimpleQueue()
 
     def rows(self, tick: Callable[[], None]) -> Iterator[tuple[str, Row]]:
         """Yield each run's row as it finishes; call `tick` while waiting."""
@@ -121,7 +121,7 @@ class _Work:
             self.executor.close()
 
     def _submit(self) -> None:
-        while self.waiting and (self.executor.capacity is None or len(self.running) < self.executor.capacity):
+        while self.waiting and len(self.running) < (self.executor.capacity or len(self.todo)):
             self._start(self.waiting.pop(0))
         if not self.running and self.suspects:
             self._start(self.suspects.pop(0))
@@ -137,7 +137,7 @@ class _Work:
         if names:
             self.say(f"a worker was lost; restarting {len(names)} {'run' if len(names) == 1 else 'runs'}")
 
-    def _row(self, name: str, future: Future) -> Row | None:
+    def _row(self, name: str, future: Future[str]) -> Row | None:
         row = Row(self.todo[name], attempts=self.attempts[name])
         try:
             row.result, row.error = json.loads(future.result(timeout=GATHER_SECONDS))
