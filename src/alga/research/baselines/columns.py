@@ -23,6 +23,7 @@ from alga.training.trainer import Training
 
 TASK = tasks.find("addition").procedure
 TOKENS = TaskTokens.of(TASK.domain)
+BOTH_TYPES = [[i for i in TASK.domain.values() if (i.context is None) is first] for first in (True, False)]
 POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # tokens of a column's whole text
 
 
@@ -82,13 +83,8 @@ class Concatenated(Language):
 
     def example(self) -> tuple[Tokens, Tokens]:
         """Draw from the whole domain; half of the instances have a context, as in the paper."""
-        instance = self.rng.choice(self.rng.choice(self._instances))
+        instance = self.rng.choice(self.rng.choice(BOTH_TYPES))
         return [*instance.prompt, START], [*instance.output]
-
-    @cached_property
-    def _instances(self) -> tuple[list[tasks.Instance], list[tasks.Instance]]:
-        every = list(TASK.domain.values())
-        return [i for i in every if i.context is None], [i for i in every if i.context is not None]
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         return _column_by_column(self._decode, problems)

@@ -88,9 +88,8 @@ class Learning(Study):
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         wrong, margins = [], []
         for kind, label in KINDS.items():
-            checks = list(
-                zip(*(record["curve"] for record in _of(records, kind)), strict=True)
-            )  # [step, wrong, margin]
+            curves = [record["curve"] for record in _of(records, kind)]  # of [step, wrong, margin]
+            checks = list(zip(*curves, strict=True))
             flawless = [check for check in checks if all(point[1] == 0 for point in check)]
             wrong.append(Series(label, [(check[0][0], median([point[1] for point in check])) for check in checks]))
             margins.append(Series(label, [(check[0][0], median([point[2] for point in check])) for check in flawless]))
