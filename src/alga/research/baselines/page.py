@@ -19,7 +19,7 @@ DRAWN: Final = "means as lines, each seed as a faint dot"
 
 def page(content: dict[str, Any], figure: str, chains: str) -> str:
     """Return the page as Markdown; every number in it comes from the records."""
-    records, digits = content["records"], content["scale"]["digits"]
+    digits, records = content["scale"]["digits"], content["records"]
     return markdown.page(
         "compare",
         setting=content["setting"],
