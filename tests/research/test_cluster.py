@@ -209,7 +209,7 @@ def test_run_that_kills_every_dask_worker_is_given_up(
         "import os, signal\ndef run(settings):\n"
         "    if settings['x'] == 0:\n        os.kill(os.getpid(), signal.SIGKILL)\n    return {}\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)  # beside the checkout under test
     workers = [cluster.add_worker()]
 
     def watch(count: int, total: int) -> None:
