@@ -1,4 +1,4 @@
-"""Baselines: formats match their papers, and every method trains and answers behind one contract."""
+"""Baselines: formats match their papers, and every method trains and answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from alga.research import baselines
 from alga.research.baselines.contract import Attempt, Scale
 from alga.research.baselines.language import END, Language
-from alga.research.baselines.problems import draw, longest_chain, with_chain
+from alga.research.baselines.problems import draw, with_chain
 from tests.conftest import ROOT
 
 TINY = Scale(digits=2, width=16, heads=2, layers=1, hidden=32, tokens=3000, batch_tokens=512)
@@ -28,7 +28,7 @@ def made(name: str, **changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_the_reply_it_is_taught_is_read_as_the_sum(name: str) -> None:
+def test_taught_reply_reads_back_as_the_sum(name: str) -> None:
     baseline = made(name)
     rng = Random(0)
     for _ in range(300):
@@ -42,7 +42,7 @@ def test_the_reply_it_is_taught_is_read_as_the_sum(name: str) -> None:
     assert baseline.read(["+"]) is None
 
 
-def test_formats_are_those_of_their_papers() -> None:
+def test_formats_match_their_papers() -> None:
     assert " ".join(made("markers").question("32", "5")) == "3 10e 1 2 10e 0 + 5 10e 0 ="
     assert "".join(made("reversed").reply("128", "367")) == "594"
     assert "".join(made("abacus").question("128", "367")) == "821+763="
@@ -51,14 +51,14 @@ def test_formats_are_those_of_their_papers() -> None:
     assert made("coupling").places([*"653+049=2070", END]) == [4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5, 0]
 
 
-def test_coupled_digits_of_one_column_share_a_position() -> None:
+def test_coupled_digits_share_a_position() -> None:
     baseline = made("coupling")
     text = [*baseline.question("4321", "8765"), *baseline.reply("4321", "8765")]
     places = baseline.places(text)
     assert places[3] == places[8] == places[10] == 2  # the units of both numbers and of the sum
 
 
-def test_places_are_moved_together_and_never_off_the_end() -> None:
+def test_positions_shift_together_within_the_embeddings() -> None:
     for name in ("abacus", "coupling"):
         baseline = made(name)
         text = [*baseline.question("12", "34"), *baseline.reply("12", "34"), END]
@@ -71,7 +71,21 @@ def test_places_are_moved_together_and_never_off_the_end() -> None:
             }
 
 
-def test_carry_chains_are_as_long_as_asked_for() -> None:
+def longest_chain(first: str, second: str) -> int:
+    """Return the length of the longest carry chain of two numbers of equal length, in columns."""
+    longest = run = 0
+    for a, b in zip(reversed(first), reversed(second), strict=True):
+        total = int(a) + int(b)
+        run = 1 if total > 9 else run + 1 if run and total == 9 else 0
+        longest = max(longest, run)
+    return longest
+
+
+def test_longest_chain_counts_columns() -> None:
+    assert [longest_chain("95", "07"), longest_chain("12", "34"), longest_chain("999", "001")] == [2, 0, 3]
+
+
+def test_carry_chain_has_the_requested_length() -> None:
     rng = Random(0)
     for digits in (1, 2, 5, 9):
         for chain in range(digits + 1):
@@ -82,7 +96,7 @@ def test_carry_chains_are_as_long_as_asked_for() -> None:
 
 
 @pytest.mark.parametrize("name", baselines.METHODS)
-def test_every_method_trains_and_answers_within_its_compute(name: str) -> None:
+def test_method_trains_within_its_compute_and_answers(name: str) -> None:
     baseline = made(name)
     learned = baseline.train()
     assert 0 < learned.tokens <= TINY.tokens * 1.4
@@ -111,9 +125,9 @@ def test_training_lowers_the_loss(name: str) -> None:
     assert loss() < 0.9 * before
 
 
-def test_a_step_follows_the_clipped_gradient_of_its_own_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_follows_the_clipped_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     baseline = made("reversed")
-    scale = 1000.0  # so that every gradient is too long
+    scale = 1000.0  # so that every gradient is clipped
     exact = F.cross_entropy
     monkeypatch.setattr(F, "cross_entropy", lambda *args, **more: scale * exact(*args, **more))
     batches, draw_batch = [], baseline._batch
@@ -143,7 +157,7 @@ def test_a_step_follows_the_clipped_gradient_of_its_own_batch(monkeypatch: pytes
     assert len(batches) > 3
 
 
-def test_the_same_seed_gives_the_same_network() -> None:
+def test_same_seed_gives_the_same_network() -> None:
     def weights(seed: int) -> list[float]:
         baseline = baselines.find("reversed")(TINY, 3e-3, seed)
         assert isinstance(baseline, Language)
@@ -153,9 +167,9 @@ def test_the_same_seed_gives_the_same_network() -> None:
     assert weights(3) == weights(3) != weights(4)
 
 
-def test_generation_with_a_cache_writes_what_reading_everything_again_writes() -> None:
+def test_cached_generation_matches_uncached() -> None:
     baseline = made("abacus")
-    baseline.network.eval()  # untrained, it does not end soon
+    baseline.network.eval()  # untrained, so it writes no end soon
     question = baseline.question("1234", "567")
     (written,) = baseline.generate([question], 6)
     assert len(written) == 6
@@ -170,8 +184,7 @@ def test_generation_with_a_cache_writes_what_reading_everything_again_writes() -
 
 
 @pytest.mark.slow
-def test_a_language_model_learns_what_it_is_shown() -> None:
-    """One-digit sums, reversed: a network of this kind learns them in seconds."""
+def test_language_model_learns_one_digit_sums() -> None:
     baseline = baselines.find("reversed")(
         Scale(digits=1, width=32, hidden=64, tokens=200_000, batch_tokens=256), 1e-2, 0
     )
@@ -185,20 +198,20 @@ def test_a_language_model_learns_what_it_is_shown() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_learned_places_are_enough_for_the_longest_training(name: str) -> None:
+def test_position_embeddings_cover_the_training_lengths(name: str) -> None:
     baseline = made(name, digits=20)
     text = [*baseline.question("9" * 20, "9" * 20), *baseline.reply("9" * 20, "9" * 20), END]
     assert baseline.rows == 0 or max(baseline.places(text)) + baseline.offsets < baseline.rows
 
 
 @pytest.mark.parametrize("name", ["alga", "first-type", "concatenated"])
-def test_methods_that_feed_columns_say_what_they_wrote_for_each(name: str) -> None:
+def test_column_methods_show_each_step(name: str) -> None:
     baseline = made(name)
     baseline.train()
     assert baseline.answer([("12", "34")])[0].generated.startswith("24:")
 
 
-def test_the_page_tells_rightly_where_tokens_stand() -> None:
+def test_only_the_methods_named_on_the_page_learn_or_shift_positions() -> None:
     texts = {name: made(name) for name in [*LANGUAGES, "concatenated"]}
     assert {name for name, baseline in texts.items() if not baseline.rows} == {"plain", "concatenated"}
     assert {name: baseline.offsets for name, baseline in texts.items() if baseline.offsets} == {
@@ -207,7 +220,7 @@ def test_the_page_tells_rightly_where_tokens_stand() -> None:
     }
 
 
-def test_the_method_of_the_docs_runs_as_written(tmp_path: Path) -> None:
+def test_method_in_the_docs_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "rivals.md").read_text()
     code = text.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "my_method.py").write_text(code)
@@ -219,7 +232,7 @@ def test_the_method_of_the_docs_runs_as_written(tmp_path: Path) -> None:
     assert mine.read(mine.reply("128", "367")) == "495"
 
 
-def test_the_name_of_0_1_still_works() -> None:
+def test_old_name_rival_still_works() -> None:
     from alga.research.baselines.contract import Baseline, Rival
 
     assert Rival is Baseline

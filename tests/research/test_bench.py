@@ -1,4 +1,4 @@
-"""The benchmark: what it times is right, what it skips it says."""
+"""The benchmark: sums are checked, skipped timings say why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from alga.solve.solver import Solver
 from tests.conftest import Alga
 
 
-def test_a_small_benchmark_has_every_way_and_a_figure(
+def test_small_benchmark_times_every_method_and_draws_them(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(methods, "TOGETHER", 3)
@@ -36,14 +36,14 @@ def test_a_small_benchmark_has_every_way_and_a_figure(
     for name in set(content["ways"]) - {"files", "copy"}:
         assert [cell["right"] for cell in content["cells"][name]] == [True, True]
     assert content["cells"]["files"][1]["right"]
-    assert content["cells"]["files"][0]["skipped"] == "begins at 1,000 digits"
+    assert content["cells"]["files"][0]["skipped"] == "starts at 1,000 digits"
     assert content["lookahead_rounds"] == {"100": 9, "1000": 12}
     assert content["ratios"]["sequential over plain at 1,000"] > 0
     assert "engine table, file to file" in result.out
-    assert figure.read_text().count("<use") > 20  # marks of the points
+    assert figure.read_text().count("<use") > 20  # markers of points
 
 
-def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_run_is_timed_without_lookahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "TOGETHER", 3)
     Solver.load().save(tmp_path / "mine")
     with methods.ways(Solver.load(tmp_path / "mine")) as ways:
@@ -53,8 +53,8 @@ def test_a_run_of_ones_own_is_timed_without_looking_ahead(tmp_path: Path, monkey
         bench.run(Solver.load("addition-base-16"))
 
 
-def _odd_way(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(methods, "_gmpy2", lambda: [Method("odd", "an odd way", lambda x, y: x)])
+def _odd_method(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(methods, "_gmpy2", lambda: [Method("odd", "an odd method", lambda x, y: x)])
 
 
 def _wrong_files(patch: pytest.MonkeyPatch) -> None:
@@ -72,8 +72,8 @@ def _second_of_a_batch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Solver, "solve_many", wrong)
 
 
-@pytest.mark.parametrize("spoil", [_odd_way, _wrong_files, _second_of_a_batch])
-def test_a_wrong_sum_is_not_passed_over(
+@pytest.mark.parametrize("spoil", [_odd_method, _wrong_files, _second_of_a_batch])
+def test_wrong_sum_fails_the_benchmark(
     alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     spoil(monkeypatch)
@@ -82,8 +82,8 @@ def test_a_wrong_sum_is_not_passed_over(
     assert alga("lab", "bench", "--max-digits", "100").code == 1
 
 
-def test_what_would_take_over_a_minute_is_skipped_and_says_so() -> None:
-    way = Method("slow", "a slow way", lambda x, y: None)
+def test_timing_expected_over_a_minute_is_skipped() -> None:
+    way = Method("slow", "a slow method", lambda x, y: None)
     found = Bench([way], {"slow": [Cell(100, seconds=0.1), Cell(1000, seconds=10.0)]})
     assert bench._begin(found, way, 10_000).skipped == "would take about 1,000 s"
     assert bench._begin(found, way, 100_000).skipped == "would take about 100,000 s"
@@ -91,14 +91,14 @@ def test_what_would_take_over_a_minute_is_skipped_and_says_so() -> None:
     assert bench._begin(linear, way, 10_000).skipped == ""
 
 
-def test_numbers_have_their_length_and_depend_on_the_seed_alone() -> None:
+def test_numbers_depend_only_on_length_and_seed() -> None:
     assert bench.pair(1000) == bench.pair(1000) != bench.pair(1000, 1)
     assert [len(number) for number in bench.pair(1000)] == [1000, 1000]
     assert bench.pair(1000)[0].isdigit()
 
 
 @pytest.mark.parametrize("digits", ["99", "0", "-5"])
-def test_too_short_a_benchmark_is_refused(alga: Alga, digits: str) -> None:
+def test_too_few_digits_are_refused(alga: Alga, digits: str) -> None:
     refused = alga("lab", "bench", "--max-digits", digits)
     assert refused.code == 2
-    assert "the benchmark begins at 100 digits" in refused.err
+    assert "the benchmark starts at 100 digits" in refused.err

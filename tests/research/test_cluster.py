@@ -1,4 +1,4 @@
-"""Slow: a real Dask cluster that loses a worker, and sweeps that are killed again and again."""
+"""Slow: sweeps that are killed, and a real Dask cluster that loses workers and its scheduler."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plan(tmp_path: Path) -> Path:
 
 
 def results(path: Path) -> dict[str, Any]:
-    """Return a sweep's results by their settings, without what a clock measured."""
+    """Return a sweep's results by their settings, without measured times."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     named = {json.dumps(row["settings"], sort_keys=True): row["result"] for row in rows}
     assert len(named) == len(rows)
@@ -50,7 +50,7 @@ def results(path: Path) -> dict[str, Any]:
     return named
 
 
-def test_a_sweep_killed_ten_times_ends_as_an_undisturbed_one(plan: Path, tmp_path: Path) -> None:
+def test_sweep_killed_ten_times_gives_the_same_results(plan: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     undisturbed = start("alga", "lab", "sweep", plan, "--out", whole)
     undisturbed.communicate()
@@ -63,7 +63,9 @@ def test_a_sweep_killed_ten_times_ends_as_an_undisturbed_one(plan: Path, tmp_pat
         try:
             process.communicate(timeout=rng.uniform(1, 9))
             assert process.returncode in {0, 1}
-            killed.write_text("".join(killed.read_text().splitlines(keepends=True)[:3]))  # it came through: once more
+            killed.write_text(
+                "".join(killed.read_text().splitlines(keepends=True)[:3])
+            )  # it finished before the kill: once more
         except subprocess.TimeoutExpired:
             started = children(process.pid)
             process.send_signal(signal.SIGKILL)
@@ -78,7 +80,7 @@ def test_a_sweep_killed_ten_times_ends_as_an_undisturbed_one(plan: Path, tmp_pat
     assert results(killed) == expected
 
 
-def test_ctrl_c_ends_a_sweep_quietly(plan: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_sweep_without_traceback(plan: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     process = start("alga", "lab", "sweep", plan, "--out", out, start_new_session=True)
     wait_for(out.exists, process)
@@ -90,7 +92,7 @@ def test_ctrl_c_ends_a_sweep_quietly(plan: Path, tmp_path: Path) -> None:
 
 
 class Dask(NamedTuple):
-    """A real scheduler, its address, and what starts a worker of it."""
+    """A real scheduler, its address, and a function that starts a worker."""
 
     address: str
     add_worker: Callable[..., subprocess.Popen[str]]
@@ -123,7 +125,7 @@ def cluster(tmp_path: Path) -> Iterator[Dask]:
     log.close()
 
 
-def test_a_cluster_that_loses_a_worker_loses_no_run(plan: Path, tmp_path: Path, cluster: Dask) -> None:
+def test_lost_worker_loses_no_run(plan: Path, tmp_path: Path, cluster: Dask) -> None:
     workers = [cluster.add_worker(), cluster.add_worker()]
     said: list[str] = []
     done: list[int] = []
@@ -145,25 +147,23 @@ def test_a_cluster_that_loses_a_worker_loses_no_run(plan: Path, tmp_path: Path, 
     assert results(tmp_path / "far.jsonl") == results(tmp_path / "near.jsonl")
 
 
-def test_a_cluster_without_workers_is_told_with_what_to_do_and_waited_for(
-    plan: Path, tmp_path: Path, cluster: Dask
-) -> None:
+def test_sweep_waits_for_a_first_worker_and_says_how_to_start_one(plan: Path, tmp_path: Path, cluster: Dask) -> None:
     far = start("alga", "lab", "sweep", plan, "--out", tmp_path / "out.jsonl", "--cluster", cluster.address)
     assert far.stderr is not None
     with no_hang():
         assert far.stderr.readline() == (
-            f"no worker has joined the Dask scheduler at {cluster.address}; waiting for one, started by: "
+            f"waiting for a worker of the Dask scheduler at {cluster.address}; start one: "
             f"dask worker {cluster.address} --nthreads 1\n"
         )
     cluster.add_worker()
     _, err = far.communicate(timeout=300)
     assert far.returncode in {0, 1}, err
-    assert "no worker" not in err
+    assert "waiting for a worker" not in err
     assert len(results(tmp_path / "out.jsonl")) == 8
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_worker_without_alga_is_told_with_what_to_do(late: bool, plan: Path, tmp_path: Path, cluster: Dask) -> None:
+def test_worker_without_alga_stops_the_sweep(late: bool, plan: Path, tmp_path: Path, cluster: Dask) -> None:
     (tmp_path / "hide.py").write_text("import sys\nsys.modules['alga'] = None\n")
     out = tmp_path / "out.jsonl"
     if late:
@@ -184,9 +184,7 @@ def test_a_worker_without_alga_is_told_with_what_to_do(late: bool, plan: Path, t
     assert "Traceback" not in err
 
 
-def test_a_lost_scheduler_is_one_line_and_the_sweep_goes_on_elsewhere(
-    plan: Path, tmp_path: Path, cluster: Dask
-) -> None:
+def test_lost_scheduler_is_one_line_and_the_sweep_resumes_locally(plan: Path, tmp_path: Path, cluster: Dask) -> None:
     cluster.add_worker()
     out = tmp_path / "out.jsonl"
     far = start("alga", "lab", "sweep", plan, "--out", out, "--cluster", cluster.address)
@@ -203,15 +201,15 @@ def test_a_lost_scheduler_is_one_line_and_the_sweep_goes_on_elsewhere(
     assert len(results(out)) == 8
 
 
-def test_a_run_that_kills_every_worker_is_given_up(
+def test_run_that_kills_every_dask_worker_is_given_up(
     tmp_path: Path, cluster: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask's own limit ends it; the sweep neither hangs nor loses the other runs."""
+    """Dask gives the run up; the sweep neither hangs nor loses other runs."""
     (tmp_path / "deadly.py").write_text(
         "import os, signal\ndef run(settings):\n"
         "    if settings['x'] == 0:\n        os.kill(os.getpid(), signal.SIGKILL)\n    return {}\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)  # beside the checkout under test
     workers = [cluster.add_worker()]
 
     def watch(count: int, total: int) -> None:
@@ -225,7 +223,7 @@ def test_a_run_that_kills_every_worker_is_given_up(
     assert [row.result for row in rows[1:]] == [{}, {}, {}]
 
 
-def test_the_comparison_on_a_cluster_is_the_comparison_here(tmp_path: Path, cluster: Dask, alga: Alga) -> None:
+def test_comparison_on_a_cluster_matches_a_local_one(tmp_path: Path, cluster: Dask, alga: Alga) -> None:
     cluster.add_worker()
     compare = ("lab", "compare", "reversed", "--setting", "quick")
     far = alga(*compare, "--out", tmp_path / "far", "--cluster", cluster.address)
@@ -238,7 +236,7 @@ def test_the_comparison_on_a_cluster_is_the_comparison_here(tmp_path: Path, clus
     assert there == here
 
 
-def test_the_examples_of_the_docs_run_as_written(tmp_path: Path) -> None:
+def test_examples_in_the_docs_run(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "sweeps.md").read_text()
     toml, python = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("toml", "python"))
     (tmp_path / "shares.toml").write_text(toml)

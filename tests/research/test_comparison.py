@@ -23,7 +23,7 @@ from alga.research.baselines.contract import Attempt, Learned, Baseline
 
 
 class Zero(Baseline):
-    """Always answers 0, in no time."""
+    """Always answers 0, without training."""
 
     name, title, source, given = "zero", "always zero", "nobody", "nothing"
     parameters = 1
@@ -37,7 +37,7 @@ class Zero(Baseline):
 
 
 @pytest.mark.slow
-def test_a_new_method_is_one_file(tmp_path: Path, alga: Callable[..., Result]) -> None:
+def test_own_method_in_one_file_is_compared(tmp_path: Path, alga: Callable[..., Result]) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     done = alga(
         "lab", "compare", f"{tmp_path}/mine.py:Zero", "reversed", "--setting", "quick", "--out", tmp_path / "out"
@@ -59,7 +59,7 @@ def test_a_new_method_is_one_file(tmp_path: Path, alga: Callable[..., Result]) -
         (["{}/none.py:Mine"], "none.py: no such file"),
         (["{}/mine.py:Nothing"], "has no class Nothing that is a Baseline"),
         (["--report", "--out", "{}"], "no such file"),
-        (["--report", "--results", "{}/other.json"], "other.json holds no comparison of methods (KeyError: 'scale')"),
+        (["--report", "--results", "{}/other.json"], "other.json has no valid comparison results (KeyError: 'scale')"),
         (["--results", "{}/nowhere/compare.json", "--out", "{}/out"], "nowhere is not a folder"),
     ],
 )
@@ -72,7 +72,7 @@ def test_mistakes_are_one_line(tmp_path: Path, alga: Callable[..., Result], argu
     assert len(result.err.splitlines()) == 1
 
 
-def test_barren_lengths_end_the_test_of_a_method() -> None:
+def test_testing_stops_after_three_lengths_with_nothing_right() -> None:
     class Short(baselines.find("plain")):  # type: ignore[misc]
         def answer(self, problems: list[tuple[str, str]]) -> list[Attempt]:
             return [Attempt(str(int(a) + int(b)) if len(a) < 3 else None, "") for a, b in problems]
@@ -81,22 +81,22 @@ def test_barren_lengths_end_the_test_of_a_method() -> None:
     assert found == {"1": [4, 4], "2": [4, 4], "3": [0, 4], "4": [0, 4], "5": [0, 4], "6": None, "7": None}
 
 
-def test_ties_are_ties_and_failures_are_told() -> None:
+def test_equal_methods_share_a_place_and_weak_ones_are_listed() -> None:
     runs = [{"lengths": {"2": [4, 4], "3": [1, 4], "4": [1, 4]}}]
     weak = [{"lengths": {"2": [1, 4], "3": [0, 4], "4": None}}]
     records = [{"title": name, "runs": each} for name, each in (("a", runs), ("b", runs), ("c", weak))]
-    assert page._order(records, 2) == ["1. 25.0 %: a (25.0), b (25.0)", "2. 0.0 %: c (0.0)"]
-    assert page._inside(records, 2)[1] == "- Did not get there: c (25.0 %: 25.0)."
+    assert page._order(records, 2) == "1. 25.0 %: a (25.0), b (25.0)\n2. 0.0 %: c (0.0)"
+    assert page._inside(records, 2).splitlines()[1] == "- Below: c (25.0 %: 25.0)."
 
 
-def test_a_seed_that_was_given_up_counts_as_wrong() -> None:
+def test_untested_seed_counts_as_wrong() -> None:
     assert page._shares([None, None, [30, 100]]) == [0.0, 0.0, 0.3]
     record = {"runs": [{"lengths": {"6": pair, "7": None}} for pair in (None, None, [30, 100])]}
     assert page.accuracy(record, 6) == pytest.approx(0.1)
     assert page.accuracy(record, 7) is None
 
 
-def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
+def test_changed_file_is_another_method(tmp_path: Path) -> None:
     def settings() -> Any:
         return comparison._settings(f"{tmp_path}/mine.py:Zero", TINY, 1e-3, 0, comparison.quick())
 
@@ -107,7 +107,7 @@ def test_a_changed_file_is_another_method(tmp_path: Path) -> None:
     assert before != settings()
 
 
-def test_a_method_of_a_later_version_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_version_is_another_method(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings() -> Any:
         return comparison._settings("plain", TINY, 1e-3, 0, comparison.quick())
 
@@ -116,7 +116,7 @@ def test_a_method_of_a_later_version_is_another_one(monkeypatch: pytest.MonkeyPa
     assert before != settings()
 
 
-def test_the_committed_pages_say_what_the_records_say() -> None:
+def test_committed_pages_match_the_records() -> None:
     content = json.loads((ROOT / "results" / "compare.json").read_text())
     said = page.page(content, "figures/compare.png", "figures/compare-carries.png")
     assert (ROOT / "docs" / "compare.md").read_text() == said
@@ -124,4 +124,4 @@ def test_the_committed_pages_say_what_the_records_say() -> None:
     assert [record["method"] for record in content["records"]] == list(baselines.METHODS)
     assert all(len(record["runs"]) >= 3 and len(record["search"]) >= 4 for record in content["records"])
     brief = page.table(content["records"], content["scale"]["digits"], brief=True)
-    assert "\n".join(brief) in (ROOT / "docs" / "results.md").read_text()
+    assert brief in (ROOT / "docs" / "results.md").read_text()

@@ -1,4 +1,4 @@
-"""Figures: drawn from plain results, refused early."""
+"""Figures: domain maps and training curves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import Result
 
 @pytest.mark.parametrize("name", ["addition", "times-a-digit", "parity"])
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_a_domain_is_drawn_the_same_every_time(name: str, suffix: str) -> None:
+def test_domain_map_is_deterministic(name: str, suffix: str) -> None:
     task = tasks.find(name)
     margins: dict[str, float | None] = dict.fromkeys(task.domain, 5.0)
     first, second = (figures.render(domain_map(task.domain, margins, "t"), suffix) for _ in range(2))
@@ -25,7 +25,7 @@ def test_a_domain_is_drawn_the_same_every_time(name: str, suffix: str) -> None:
     assert first.startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
 
 
-def test_a_wrong_prompt_shows() -> None:
+def test_wrong_prompt_changes_the_domain_map() -> None:
     task = tasks.find("addition")
     margins: dict[str, float | None] = dict.fromkeys(task.domain, 5.0)
     right = figures.render(domain_map(task.domain, margins, "t"), ".png")
@@ -38,7 +38,7 @@ def test_certify_draws_the_domain(alga: Callable[..., Result], tmp_path: Path) -
     assert "2,300 prompts, all right, least margin 14.11" in (tmp_path / "domain.svg").read_text()
 
 
-def test_a_figure_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_unknown_figure_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AlgaError, match=r"ends in \.png or \.svg, got 'x\.jpg'"):
         figures.check(tmp_path / "x.jpg")
 
@@ -49,7 +49,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_curves_have_the_authors_four_panels_and_mark_where_all_is_right() -> None:
+def test_curves_have_four_panels_and_mark_the_first_flawless_step() -> None:
     figure = curves(ROWS, "t")
     assert [axes.get_ylabel() for axes in figure.axes] == [label for _, label, _ in PANELS]
     assert all(axes.get_legend() is not None for axes in figure.axes)

@@ -1,4 +1,4 @@
-"""The lab: studies told from their records alone, without torch; the committed page is what the records say."""
+"""The lab: the page comes from the records alone, without torch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 RESULTS, PAGE = ROOT / "results" / "lab", ROOT / "docs" / "lab.md"
 
 
-def test_the_committed_page_says_what_the_committed_records_say(tmp_path: Path) -> None:
+def test_committed_page_matches_the_records(tmp_path: Path) -> None:
     written = lab.report(RESULTS, tmp_path / "lab.md")
     assert (tmp_path / "lab.md").read_text() == PAGE.read_text()
     assert len(written) == 1 + len(lab.STUDIES)
@@ -38,7 +38,7 @@ def test_every_study_has_at_least_ten_seeds() -> None:
         assert len({record["seed"] for record in records} - {None}) >= 10, study.name
 
 
-def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
+def test_changed_record_changes_the_page(tmp_path: Path) -> None:
     content = json.loads((RESULTS / "size.json").read_text())
     content["records"][0]["certified_at"] = None
     (tmp_path / "size.json").write_text(json.dumps(content))
@@ -49,7 +49,7 @@ def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
     assert section not in PAGE.read_text()
 
 
-def test_the_report_needs_no_torch(tmp_path: Path) -> None:
+def test_report_needs_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from alga.research.studies import lab; "
         f"lab.report(Path({str(RESULTS)!r}), Path({str(tmp_path / 'lab.md')!r})); assert 'torch' not in sys.modules"
@@ -57,11 +57,11 @@ def test_the_report_needs_no_torch(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_results_that_are_none_are_refused(tmp_path: Path, alga: Callable[..., Any]) -> None:
-    with pytest.raises(AlgaError, match="holds no study's results"):
+def test_missing_or_invalid_results_are_refused(tmp_path: Path, alga: Callable[..., Any]) -> None:
+    with pytest.raises(AlgaError, match="has no study results"):
         lab.report(tmp_path, tmp_path / "lab.md")
     (tmp_path / "share.json").write_text("[]")
-    with pytest.raises(AlgaError, match=r"share\.json holds no study's results"):
+    with pytest.raises(AlgaError, match=r"share\.json has no valid study results"):
         lab.report(tmp_path, tmp_path / "lab.md")
     assert "unknown study 'dance'" in alga("lab", "study", "dance").err
 
@@ -75,7 +75,7 @@ def test_results_that_are_none_are_refused(tmp_path: Path, alga: Callable[..., A
         ("addition-no-separator", "125", [("1", "7"), ("12", "6")]),
     ],
 )
-def test_too_little_information_is_proven_to_be_so(name: str, prompt: str, situations: list[tuple[str, str]]) -> None:
+def test_too_little_information_gives_conflicts(name: str, prompt: str, situations: list[tuple[str, str]]) -> None:
     found = conflicts(tasks.find(name))[prompt]
     assert [(instance.context, instance.output) for instance in found] == situations
     with pytest.raises(AlgaError, match="is ambiguous"):
@@ -91,7 +91,7 @@ def test_too_little_information_is_proven_to_be_so(name: str, prompt: str, situa
         ("addition-blocks-of-2", 20_000),
     ],
 )
-def test_variants_that_are_enough_say_what_addition_says(name: str, prompts: int) -> None:
+def test_sufficient_variants_agree_with_addition(name: str, prompts: int) -> None:
     task, addition = tasks.find(name), tasks.find("addition")
     assert len(task.domain) == prompts
     assert not conflicts(task)
@@ -103,11 +103,11 @@ def test_variants_that_are_enough_say_what_addition_says(name: str, prompts: int
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["addition-context-carry", "addition-one-token", "addition-blocks-of-2"])
-def test_variants_keep_the_contract(name: str) -> None:
+def test_variants_pass_validation(name: str) -> None:
     assert validation.check(tasks.find(name)) > 10_000
 
 
-def test_what_is_carried_must_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_carried_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     task = type(tasks.find("addition-blocks-of-2"))(2)
     monkeypatch.setattr(task, "carried", lambda output: "0")
     with pytest.raises(AlgaError, match=r"'0', carried from '001', does not mean the same|outside the domain"):

@@ -1,4 +1,4 @@
-"""Results that lack something, or say something strange, are one line; so is what is no file in their place."""
+"""Missing fields, strange values and things other than files in the results are one-line errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def lacking(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the content without each of the fields of its records, by its name."""
+    """Yield each field of the records by name, with the content that lacks it."""
     for name in content["records"][0]:
         changed = json.loads(json.dumps(content))
         for record in changed["records"]:
@@ -42,23 +42,23 @@ SLOW = [pytest.param(study.name, marks=pytest.mark.slow) for study in lab.STUDIE
 
 
 @pytest.mark.parametrize("study", ["share", *SLOW])
-def test_a_study_whose_records_lack_a_field_is_one_line(study: str, tmp_path: Path) -> None:
-    """Fields that are kept and not told may be missing; at least two of each study are told."""
-    path, told = tmp_path / f"{study}.json", 0
+def test_study_record_without_a_field_is_one_line(study: str, tmp_path: Path) -> None:
+    """Fields that the report does not use may be missing; every study uses at least two."""
+    path, refused = tmp_path / f"{study}.json", 0
     for name, changed in lacking(json.loads((RESULTS / "lab" / path.name).read_text())):
         path.write_text(json.dumps(changed))
         try:
             lab.report(tmp_path, tmp_path / "lab.md")
         except AlgaError as problem:
-            told += 1
-            assert f"{study}.json holds no study's results (KeyError: '{name}')" in str(problem)  # noqa: PT017
-    assert told >= 2
+            refused += 1
+            assert f"{study}.json has no valid study results (KeyError: '{name}')" in str(problem)  # noqa: PT017
+    assert refused >= 2
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # matplotlib's, of numbers that it can hardly draw
+@pytest.mark.filterwarnings("ignore")  # matplotlib warns about extreme numbers
 @pytest.mark.parametrize("value", [None, "x", -1, 1e308, [], {}])
-def test_a_study_with_strange_values_is_told_or_one_line(value: object, tmp_path: Path) -> None:
+def test_strange_values_are_reported_or_one_line(value: object, tmp_path: Path) -> None:
     path = tmp_path / "share.json"
     content = json.loads((RESULTS / "lab" / path.name).read_text())
     for name in content["records"][0]:
@@ -68,10 +68,10 @@ def test_a_study_with_strange_values_is_told_or_one_line(value: object, tmp_path
         try:
             lab.report(tmp_path, tmp_path / "lab.md")
         except AlgaError as problem:
-            assert "share.json holds no study's results" in str(problem)  # noqa: PT017
+            assert "share.json has no valid study results" in str(problem)  # noqa: PT017
 
 
-def test_a_comparison_whose_records_lack_a_field_is_one_line(results: Path, alga: Alga) -> None:
+def test_comparison_record_without_a_field_is_one_line(results: Path, alga: Alga) -> None:
     path = results / "compare.json"
     content = json.loads(path.read_text())
     report = ("lab", "compare", "--report", "--results", path, "--page", results / "page.md")
@@ -80,7 +80,7 @@ def test_a_comparison_whose_records_lack_a_field_is_one_line(results: Path, alga
             path.write_text(json.dumps(changed))
             result = alga(*report)
             assert (result.code, result.err.count("\n")) == (2, 1), name
-            assert f"compare.json holds no comparison of methods (KeyError: '{name}')" in result.err
+            assert f"compare.json has no valid comparison results (KeyError: '{name}')" in result.err
     content["records"][0]["title"] = FORMULA
     path.write_text(json.dumps(content))
     assert alga(*report).code == 0
@@ -90,7 +90,7 @@ def test_a_comparison_whose_records_lack_a_field_is_one_line(results: Path, alga
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a folder", "2^40 bytes"])
-def test_results_are_a_file_of_bounded_size(kind: str, results: Path, alga: Alga) -> None:
+def test_results_must_be_a_file_of_bounded_size(kind: str, results: Path, alga: Alga) -> None:
     for path in (results / "compare.json", results / "lab" / "share.json", results / "paper.json"):
         path.unlink()
         match kind:
@@ -110,9 +110,7 @@ def test_results_are_a_file_of_bounded_size(kind: str, results: Path, alga: Alga
         assert (result.code, result.err.count("\n")) == (2, 1), result.err
 
 
-def test_a_reproduction_that_lacks_a_stage_of_a_stage_is_one_line(
-    results: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reproduction_without_a_field_is_one_line(results: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     content = json.loads((results / "paper.json").read_text())
     del content["training"]["parameters"]
     (results / "paper.json").write_text(json.dumps(content))
@@ -120,10 +118,10 @@ def test_a_reproduction_that_lacks_a_stage_of_a_stage_is_one_line(
     (results / "run" / "curves.png").write_bytes(b"drawn")
     result = alga("lab", "paper", "--quick", "--out", results)
     assert (result.code, result.err.count("\n")) == (2, 1), result.err
-    assert "paper.json holds no results of a reproduction (KeyError: 'parameters')" in result.err
+    assert "paper.json has no valid reproduction results (KeyError: 'parameters')" in result.err
 
 
-def test_a_sweep_whose_results_lack_a_field_is_one_line(tmp_path: Path, alga: Alga) -> None:
+def test_sweep_result_without_a_field_is_one_line(tmp_path: Path, alga: Alga) -> None:
     plan = 'recipe = "small"\ntask = "parity"\nseeds = 1\n'
     (tmp_path / "plan.toml").write_text(plan)
     (settings,) = trials.read(tmp_path / "plan.toml")
@@ -131,17 +129,17 @@ def test_a_sweep_whose_results_lack_a_field_is_one_line(tmp_path: Path, alga: Al
     (tmp_path / "plan.jsonl").write_text(json.dumps(row) + "\n")
     result = alga("lab", "sweep", tmp_path / "plan.toml")
     assert (result.code, result.err.count("\n")) == (2, 1), result.err
-    assert "plan.jsonl holds no results of this plan's runs (KeyError: 'certified_at')" in result.err
+    assert "plan.jsonl has no valid sweep results (KeyError: 'certified_at')" in result.err
 
 
 def test_figures_show_formulas_as_text() -> None:
-    panel = Panel(FORMULA, FORMULA, [Series(FORMULA, [(1, (1.0, 1.0, 1.0))])] * 2, title=FORMULA, names=[FORMULA, "a"])
+    panel = Panel(FORMULA, FORMULA, [Series(FORMULA, [(1, (1.0, 1.0, 1.0))])] * 2, names=[FORMULA, "a"])
     rows = [dict.fromkeys(("step", "loss", "evaluation_loss", "accuracy", "edit_distance", "wrong"), 1.0)]
     for figure in (study([panel], FORMULA), curves(rows, FORMULA)):
         assert FORMULA.encode() in figures.render(figure, ".svg")
         assert figures.render(figure, ".png")
 
 
-def test_a_recipe_called_by_a_formula_is_refused() -> None:
+def test_formula_as_a_recipe_name_is_refused() -> None:
     with pytest.raises(AlgaError, match="a recipe's name has 1 to 100 letters, digits, spaces and"):
         tiny(name=FORMULA)

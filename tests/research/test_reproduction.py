@@ -1,4 +1,4 @@
-"""Slow: the reproduction of the paper, cut; the tutorial, executed."""
+"""Slow: the quick reproduction, the quick lab and the tutorial."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import nbformat
 import pytest
 
 from alga.research.studies import lab
-from alga.research.studies.page import page
+from alga.research.studies.paper_page import page
 from tests.conftest import ROOT, Result
 
 pytestmark = pytest.mark.slow
 
 
-def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
+def test_quick_reproduction_writes_its_page_and_repeats_nothing(
     alga: Callable[..., Result], tmp_path: Path, curves: None
 ) -> None:
     done = alga("lab", "paper", "--quick", "--out", tmp_path / "paper")
@@ -34,12 +34,10 @@ def test_the_cut_reproduction_writes_its_page_and_does_nothing_twice(
     assert (tmp_path / "page.md").read_text() == written
 
 
-def test_the_authors_weights_are_judged_where_they_are_given(
-    alga: Callable[..., Result], tmp_path: Path, reference: Path
-) -> None:
+def test_author_weights_are_certified(alga: Callable[..., Result], tmp_path: Path, reference: Path) -> None:
     results = json.loads((ROOT / "results" / "paper.json").read_text())
     stated = results.pop("author")
-    (tmp_path / "paper.json").write_text(json.dumps(results))  # all else is there already
+    (tmp_path / "paper.json").write_text(json.dumps(results))  # the other stages are done
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "curves.png").write_bytes(b"curves")
     done = alga("lab", "paper", "--out", tmp_path, "--author", reference / "alga_r_Model.pt")
@@ -50,19 +48,19 @@ def test_the_authors_weights_are_judged_where_they_are_given(
     assert "all right, least margin 10.18" in (tmp_path / "paper.md").read_text()
 
 
-def test_the_page_does_not_hide_what_went_wrong() -> None:
+def test_page_shows_failures() -> None:
     results = json.loads((ROOT / "results" / "paper.json").read_text())
     results["traces"]["same"]["65785+8765"] = False
     results["training"] |= {"certified": False, "least_margin": None}
     assert page(results, "x.png").count("NOT") == 3
 
 
-def test_the_committed_page_is_what_the_committed_results_say() -> None:
+def test_committed_paper_page_matches_the_results() -> None:
     results = json.loads((ROOT / "results" / "paper.json").read_text())
     assert (ROOT / "docs" / "paper.md").read_text() == page(results, "paper-curves.png")
 
 
-def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONWARNINGS", "default")
     notebook = nbformat.read(ROOT / "docs" / "tutorial.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
@@ -71,11 +69,11 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Final answer: 18843" in printed
 
 
-def test_the_cut_lab_runs_every_study_and_tells_it(alga: Callable[..., Result], tmp_path: Path) -> None:
+def test_quick_lab_runs_and_reports_every_study(alga: Callable[..., Result], tmp_path: Path) -> None:
     done = alga("lab", "study", "--quick", "--out", tmp_path, "--results", tmp_path)
     assert done.code == 0, done.err
-    told = alga("lab", "report", "--results", tmp_path, "--page", tmp_path / "lab.md")
-    assert told.code == 0, told.err
+    reported = alga("lab", "report", "--results", tmp_path, "--page", tmp_path / "lab.md")
+    assert reported.code == 0, reported.err
     written = (tmp_path / "lab.md").read_text()
     assert written.count("From a quick run") == len(lab.STUDIES)
     assert len(list((tmp_path / "figures").glob("lab-*.png"))) == len(lab.STUDIES)

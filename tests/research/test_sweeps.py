@@ -1,4 +1,4 @@
-"""Sweeps: results stream, nothing is run twice, losses are repaired and told."""
+"""Sweeps: results stream, nothing runs twice, lost runs restart; plans and statistics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from alga.research.sweeps.sweep import MAX_LOST_ALONE
 from alga.training import recipes
 from tests.conftest import Result
 
-ATTEMPTS = 1 + MAX_LOST_ALONE  # in company once
+ATTEMPTS = 1 + MAX_LOST_ALONE  # the first beside other runs
 
 MODULE = '''
 import os, signal
@@ -24,7 +24,7 @@ from pathlib import Path
 
 
 def square(settings):
-    """Leave a mark for every call; fail or die where asked to, the first time or always."""
+    """Leave a mark for every call; fail or die if asked to, the first time or always."""
     marks = Path(settings["marks"])
     mark = marks / f"{settings['x']}-{len(list(marks.glob(str(settings['x']) + '-*')))}"
     mark.touch()
@@ -55,21 +55,21 @@ def squares(
     return sweeps.run("squares:square", settings, out, workers=2, say=say)
 
 
-def test_results_come_in_order_and_are_not_run_again(marks: Path, tmp_path: Path) -> None:
+def test_results_keep_their_order_and_are_not_run_again(marks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     plan = [{"x": x} for x in (3, 1, 2, 3)]
     rows = squares(marks, str(out), *plan)
     assert [row.result for row in rows] == [{"square": x} for x in (9, 1, 4, 9)]
     assert len(out.read_text().splitlines()) == 3
     with out.open("a") as file:
-        file.write('{"measure": "squares:squ')  # as a kill in the middle of a line leaves it
+        file.write('{"measure": "squares:squ')  # left by a kill in the middle of a line
     rows = squares(marks, out, *plan, {"x": 4})
     assert [row.result for row in rows] == [{"square": x} for x in (9, 1, 4, 9, 16)]
     assert sorted(path.name for path in marks.iterdir()) == ["1-0", "2-0", "3-0", "4-0"]
     assert all(json.loads(line)["result"] for line in out.read_text().splitlines())
 
 
-def test_a_failed_run_is_noted_and_tried_again_next_time(marks: Path, tmp_path: Path) -> None:
+def test_failed_run_is_recorded_and_retried(marks: Path, tmp_path: Path) -> None:
     said: list[str] = []
     out = tmp_path / "out.jsonl"
     plan = ({"x": 1, "fails": True}, {"x": 2})
@@ -79,7 +79,7 @@ def test_a_failed_run_is_noted_and_tried_again_next_time(marks: Path, tmp_path: 
     assert [row.result for row in squares(marks, out, *plan)] == [{"square": 1}, {"square": 4}]
 
 
-def test_a_lost_workers_run_is_given_to_another(marks: Path, tmp_path: Path) -> None:
+def test_run_of_a_lost_worker_is_restarted(marks: Path, tmp_path: Path) -> None:
     said: list[str] = []
     plan = ({"x": 1, "dies": "once"}, *({"x": x} for x in range(2, 7)))
     rows = squares(marks, tmp_path / "out.jsonl", *plan, say=said.append)
@@ -89,26 +89,26 @@ def test_a_lost_workers_run_is_given_to_another(marks: Path, tmp_path: Path) -> 
     assert said[0].startswith("a worker was lost")
 
 
-def test_a_run_that_always_kills_its_worker_is_given_up(marks: Path, tmp_path: Path) -> None:
+def test_run_that_always_kills_its_worker_is_given_up(marks: Path, tmp_path: Path) -> None:
     rows = squares(marks, tmp_path / "out.jsonl", {"x": 1, "dies": "always"}, *({"x": x} for x in range(2, 7)))
     assert rows[0].error == f"its worker was lost {ATTEMPTS} times"
     assert len(list(marks.glob("1-*"))) == ATTEMPTS
     assert [row.result for row in rows[1:]] == [{"square": x * x} for x in range(2, 7)]
 
 
-def test_two_sweeps_do_not_share_a_file(marks: Path, tmp_path: Path) -> None:
+def test_locked_or_foreign_file_is_refused(marks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     with files.Lock(tmp_path / "out.jsonl"), pytest.raises(AlgaError, match="another process is writing"):
         squares(marks, out, {"x": 1})
     assert not out.exists()
     out.write_text("something else\n")
-    with pytest.raises(AlgaError, match="holds something else than a sweep's results: 'something else'"):
+    with pytest.raises(AlgaError, match="has a line that is not a sweep result: 'something else'"):
         squares(marks, out, {"x": 1})
     assert out.read_text() == "something else\n"
 
 
 @pytest.mark.parametrize("link", ["file", "folder"])
-def test_a_link_to_the_results_finds_the_same_lock(link: str, marks: Path, tmp_path: Path) -> None:
+def test_link_to_the_results_shares_their_lock(link: str, marks: Path, tmp_path: Path) -> None:
     out = tmp_path / "results" / "out.jsonl"
     out.parent.mkdir()
     if link == "file":
@@ -126,7 +126,7 @@ def test_a_link_to_the_results_finds_the_same_lock(link: str, marks: Path, tmp_p
     assert list(tmp_path.glob(".*")) == []
 
 
-def test_no_scheduler_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.research.sweeps.executors.CONNECT_SECONDS", 1)
     with pytest.raises(AlgaError, match="no Dask scheduler answers at tcp"):
         sweeps.run("squares:square", [{"x": 1}], tmp_path / "out.jsonl", cluster="tcp://127.0.0.1:9")
@@ -147,7 +147,7 @@ width = 16
 """
 
 
-def test_a_plan_is_read(tmp_path: Path) -> None:
+def test_plan_is_read(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     plan = trials.read(path)
@@ -170,32 +170,32 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
         ("[grid]\noptions = [{vocabulary = 3}]\n", "options holds 'vocabulary', which is no further option"),
         ("task = 'dancing'", "unknown task 'dancing'"),
         ("seeds = 0", "expected 1 to 100,000 runs, got 0"),
-        ("seeds = ['a']", "seeds are a number of them or a list"),
-        ("[[", "is no plan in TOML"),
+        ("seeds = ['a']", "seeds must be a count or a list"),
+        ("[[", "is not a TOML plan"),
     ],
 )
-def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(text)
     with pytest.raises(AlgaError, match=message):
         trials.read(path)
 
 
-def test_a_median_counts_what_never_came() -> None:
+def test_median_counts_none_as_never() -> None:
     assert statistics.median([1, 2, 3]) == (2, 1, 3)
     assert f"{statistics.median([None] * 6 + [1] * 4):,.0f}" == "never (1 to never)"
     assert f"{statistics.median([None] * 10):,.0f}" == "never (never to never)"
 
 
-def test_a_share_lies_in_its_interval() -> None:
+def test_share_lies_in_its_interval() -> None:
     for of in range(1, 60):
         for count in range(of + 1):
             value, low, high = statistics.share(count, of)
             assert 0 <= low <= value <= high <= 1
 
 
-def test_the_medians_interval_covers_as_often_as_it_says() -> None:
-    """Of many samples of a known distribution, at least 95 % of the intervals hold its median."""
+def test_median_interval_covers_95_percent() -> None:
+    """At least 95 % of the intervals of a known distribution contain its median."""
     import random
 
     rng = random.Random(0)
@@ -207,7 +207,7 @@ def test_the_medians_interval_covers_as_often_as_it_says() -> None:
         assert held > 1870, size
 
 
-def test_the_command_tells_what_came_out_and_goes_on(tmp_path: Path, alga: Callable[..., Result]) -> None:
+def test_sweep_command_summarises_and_resumes(tmp_path: Path, alga: Callable[..., Result]) -> None:
     path, out = tmp_path / "plan.toml", tmp_path / "out.jsonl"
     path.write_text(PLAN.replace("[3, 5]", "1").replace("[16, 32]", "[16]").replace("[[runs]]\nwidth = 16", ""))
     first = alga("lab", "sweep", path, "--out", out)
@@ -225,11 +225,11 @@ def test_the_command_tells_what_came_out_and_goes_on(tmp_path: Path, alga: Calla
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lab", "sweep", "{}/none.toml"], "is no plan in TOML"),
+        (["lab", "sweep", "{}/none.toml"], "is not a TOML plan"),
         (["lab", "sweep", "{}/plan.toml", "--out", "{}"], "expected a file to write to, got the folder"),
         (["lab", "sweep", "{}/plan.toml", "--out", "{}/no/where.jsonl"], "is not a folder"),
         (["lab", "study", "--out", "{}/plan.toml"], "expected a folder to write to, got the file"),
-        (["lab", "report", "--results", "{}"], "holds no study's results"),
+        (["lab", "report", "--results", "{}"], "has no study results"),
         (["lab", "report", "--page", "{}/no/lab.md"], "is not a folder"),
     ],
 )
@@ -241,7 +241,7 @@ def test_mistakes_are_one_line(tmp_path: Path, alga: Callable[..., Result], argu
     assert len(result.err.splitlines()) == 1
 
 
-def test_rows_of_a_0_1_sweep_are_not_run_again(tmp_path: Path) -> None:
+def test_rows_of_a_0_1_sweep_are_reused(tmp_path: Path) -> None:
     old = {
         "alga.trials:train": trials.MEASURE,
         "alga.studies.generations:measure": "alga.research.studies.generations:measure",

@@ -257,14 +257,14 @@ def test_a_hostile_header_is_refused(kind: str, parity: Path) -> None:
 # --- plans, results, tasks --------------------------------------------------------------------------------------------
 
 PLANS = {
-    "deep": ("a = " + DEEP, "is no plan in TOML"),
-    "not text": (b"\xff\xfe", "is no plan in TOML"),
+    "deep": ("a = " + DEEP, "is not a TOML plan"),
+    "not text": (b"\xff\xfe", "is not a TOML plan"),
     "too many seeds": ("seeds = 1_000_000_000_000", "expected 1 to 100,000 runs, got 1,000,000,000,000"),
     "fewer than no seeds": ("seeds = -5", "expected 1 to 100,000 runs, got 0"),
-    "seeds that are none": ("seeds = [1, 'x']", "seeds are a number of them or a list"),
+    "seeds that are none": ("seeds = [1, 'x']", "seeds must be a count or a list"),
     "too many of all": ("[grid]\n" + "".join(f"{name} = {[*range(1000)]}\n" for name in ("steps", "width", "hidden")),
                         "expected 1 to 100,000 runs, got 10,000,000,000"),
-    "too large": ("#" * 2**21, "bytes that a plan may have"),
+    "too large": ("#" * 2**21, "a plan has at most"),
     "an unknown setting": ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),
     "a setting that is none": ("[grid]\nsteps = [nan]", "steps must be a whole number"),
 }  # fmt: skip
@@ -295,7 +295,7 @@ def test_any_plan_is_read_or_refused(text: str) -> None:
 )
 def test_results_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text(f"{line}\n")
-    with pytest.raises(AlgaError, match="holds something else than a sweep's results"):
+    with pytest.raises(AlgaError, match="has a line that is not a sweep result"):
         sweeps.run("squares:square", [{"x": 1}], tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == f"{line}\n"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.figures import as_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CROWDED: Final = 3  # more series than these need a legend outside and markers of their own
+CROWDED: Final = 3  # more series than this get their own markers and a legend outside
 MARKERS: Final = "osD^v<>PXh*"
-COLOURS: Final = 10  # of matplotlib's cycle; the next is black
+COLOURS: Final = 10  # of matplotlib's cycle; later series are black
 
 
 def speeds(labels: Mapping[str, str], points: Mapping[str, Sequence[tuple[int, float]]]) -> Figure:
@@ -25,13 +25,11 @@ def speeds(labels: Mapping[str, str], points: Mapping[str, Sequence[tuple[int, f
     axes = figure.add_subplot()
     for name, label in labels.items():
         if points[name]:
-            ours = label.startswith("engine")
-            axes.loglog(*zip(*points[name], strict=True), "o-" if ours else "s--", label=label, markersize=5)
-    axes.set_xlabel("digits of each number")
-    axes.set_ylabel("nanoseconds per digit")
+            style = "o-" if label.startswith("engine") else "s--"
+            axes.loglog(*zip(*points[name], strict=True), style, label=label, markersize=5)
+    axes.set(xlabel="digits of each number", ylabel="nanoseconds per digit", title="What one digit of a sum costs")
     axes.grid(visible=True, which="major", alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    axes.set_title("What one digit of a sum costs")
     return figure
 
 
@@ -52,7 +50,6 @@ class Panel:
     xlabel: str
     ylabel: str
     series: Sequence[Series]
-    title: str = ""
     xscale: str = "linear"
     yscale: str = "linear"
     names: Sequence[str] = ()  # tick labels for x = 0, 1, 2 … if x is categorical
@@ -65,25 +62,8 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
 
     figure = Figure(figsize=(11 if len(panels) > 1 else 8, 4.2), layout="constrained")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
-        several, crowded = len(panel.series) > 1, len(panel.series) > CROWDED
         for i, series in enumerate(panel.series):
-            points = [(x, interval) for x, interval in series.points if math.isfinite(interval[0])]
-            colour = f"C{i}" if i < COLOURS else "black"
-            if not points:
-                axes.plot([], [], color=colour, label=f"{as_text(series.label)} (never)")
-                continue
-            top = max(y for _, interval in points for y in interval if math.isfinite(y))
-            shift = (i - (len(panel.series) - 1) / 2) * 0.12 if panel.names else 0.0
-            xs, ys = [x + shift for x, _ in points], [interval[0] for _, interval in points]
-            below = [value - low for _, (value, low, _) in points]
-            above = [min(high, top) - value for _, (value, _, high) in points]
-            style = MARKERS[i % len(MARKERS)] if crowded else "o"
-            if series.joined and not panel.names:
-                style += "-" if i < COLOURS else "--"  # so that an earlier one shows through
-            bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
-            axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=as_text(series.label), **bars)
-            if series.singles:
-                axes.scatter(*zip(*series.singles, strict=True), s=14, color=colour, alpha=0.4, linewidths=0, zorder=1)
+            _draw(axes, panel, i, series)
         axes.set(xlabel=as_text(panel.xlabel), ylabel=as_text(panel.ylabel), xscale=panel.xscale)
         axes.set_yscale(panel.yscale, **({"linthresh": 1.0} if panel.yscale == "symlog" else {}))
         if panel.names:
@@ -94,16 +74,36 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             axes.set_ylim(min(0.0, low), high + 0.03 * (high - min(0.0, low)))
         elif panel.yscale == "symlog":
             axes.set_ylim(bottom=-0.2)  # counts: just enough to see a zero
-        axes.set_title(as_text(panel.title), fontsize=10)
         axes.grid(alpha=0.3)
         if panel.until is not None:
             axes.axvspan(axes.get_xlim()[0], panel.until, color="black", alpha=0.06, zorder=0, linewidth=0)
             axes.set_xlim(left=min(x for series in panel.series for x, _ in series.points) * 0.9)
             axes.xaxis.set_major_formatter("{x:g}")
-        if several and not crowded:
+        if 1 < len(panel.series) <= CROWDED:
             axes.legend(fontsize=8)
-    if crowded:
+    if len(panels[-1].series) > CROWDED:
         named = figure.axes[0].get_legend_handles_labels()
         figure.legend(*named, loc="outside right center", fontsize=8, frameon=False)
     figure.suptitle(as_text(title), fontsize=11)
     return figure
+
+
+def _draw(axes: Any, panel: Panel, i: int, series: Series) -> None:
+    """Draw the `i`-th series of a panel."""
+    points = [(x, interval) for x, interval in series.points if math.isfinite(interval[0])]
+    colour = f"C{i}" if i < COLOURS else "black"
+    if not points:
+        axes.plot([], [], color=colour, label=f"{as_text(series.label)} (never)")
+        return
+    top = max(y for _, interval in points for y in interval if math.isfinite(y))
+    shift = (i - (len(panel.series) - 1) / 2) * 0.12 if panel.names else 0.0
+    xs, ys = [x + shift for x, _ in points], [interval[0] for _, interval in points]
+    below = [value - low for _, (value, low, _) in points]
+    above = [min(high, top) - value for _, (value, _, high) in points]
+    style = MARKERS[i % len(MARKERS)] if len(panel.series) > CROWDED else "o"
+    if series.joined and not panel.names:
+        style += "-" if i < COLOURS else "--"  # so that an earlier one shows through
+    bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
+    axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=as_text(series.label), **bars)
+    if series.singles:
+        axes.scatter(*zip(*series.singles, strict=True), s=14, color=colour, alpha=0.4, linewidths=0, zorder=1)

@@ -11,21 +11,21 @@ from typing import Any, Final
 from alga.base import files
 from alga.base.errors import AlgaError
 
-MAX_RECORD_BYTES: Final = 2**26  # the largest committed file has 70,000
+MAX_RECORD_BYTES: Final = 2**26  # the largest committed file has 70,000 bytes
 
 
 def read(path: Path, what: str) -> dict[str, Any]:
     """Return the results in a file; `what` names them in errors."""
-    with telling(path, what):
+    with blaming(path, what):
         return dict(json.loads(files.read(path, MAX_RECORD_BYTES)))
 
 
 @contextmanager
-def telling(path: Path, what: str) -> Iterator[None]:
+def blaming(path: Path, what: str) -> Iterator[None]:
     """Turn any error caused by a file's content into one line that names the file."""
     try:
         yield
     except AlgaError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
-        raise AlgaError(f"{path} holds no {what} ({type(problem).__name__}: {problem})") from None
+        raise AlgaError(f"{path} has no valid {what} ({type(problem).__name__}: {problem})") from None

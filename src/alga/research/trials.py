@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MEASURE: Final = "alga.research.trials:train"
 MAX_RUNS: Final = 100_000
-MAX_PLAN_BYTES: Final = 2**20  # bytes
+MAX_PLAN_BYTES: Final = 2**20
 
 
 def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
     """Return one run's settings: the recipe without its default values, and the seed.
 
-    `to_the_end` trains on after the certificate; `wrong_at` lists steps at which wrong prompts are recorded.
+    `to_the_end` continues training after the certificate; `wrong_at` lists steps at which wrong prompts are recorded.
     """
     unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
     used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
@@ -100,30 +100,23 @@ def groups(rows: Sequence[Row]) -> list[Group]:
 
 def _group(changes: dict[str, Any], rows: Sequence[Row]) -> Group:
     results = [row.result or {"certified_at": None, "seconds": None} for row in rows]
-    steps, seconds = (
-        statistics.median([result[name] for result in results]).value for name in ("certified_at", "seconds")
-    )
+    medians = [statistics.median([result[name] for result in results]).value for name in ("certified_at", "seconds")]
+    steps, seconds = (value if math.isfinite(value) else None for value in medians)
+    certified = sum(result["certified_at"] is not None for result in results)
+    failed = sum(row.result is None for row in rows)
     return Group(
-        changes=changes,
-        runs=len(rows),
-        failed=sum(row.result is None for row in rows),
-        certified=sum(result["certified_at"] is not None for result in results),
-        median_steps=steps if math.isfinite(steps) else None,
-        median_seconds=seconds if math.isfinite(seconds) else None,
+        changes=changes, runs=len(rows), failed=failed, certified=certified, median_steps=steps, median_seconds=seconds
     )
 
 
-# --- plans ------------------------------------------------------------------------------------------------------------
-
-
-def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[int]) -> list[Settings]:
+def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[int], **more: Any) -> list[Settings]:
     """Return the settings of every combination of changes, each with every seed.
 
     >>> len(grid(recipes.fast(), {"batch_size": [64, 128], "learning_rate": [1e-3, 4e-3]}, range(10)))
     40
     """
     choices = [dict(zip(changes, values, strict=True)) for values in itertools.product(*changes.values())]
-    return [settings(changed(recipe, choice), seed) for choice in choices for seed in seeds]
+    return [settings(changed(recipe, choice), seed, **more) for choice in choices for seed in seeds]
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
@@ -138,18 +131,15 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
 
 
 def read(path: Path) -> list[Settings]:
-    """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed.
-
-    See docs/sweeps.md for an example.
-    """
+    """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed (docs/sweeps.md)."""
     try:
-        with path.open("rb") as file:  # a pipe is welcome too
+        with path.open("rb") as file:  # may be a pipe
             text = file.read(MAX_PLAN_BYTES + 1)
         if len(text) > MAX_PLAN_BYTES:
-            raise AlgaError(f"{path} has more than the {MAX_PLAN_BYTES:,} bytes that a plan may have")
+            raise AlgaError(f"{path}: a plan has at most {MAX_PLAN_BYTES:,} bytes")
         content = tomllib.loads(text.decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise AlgaError(f"{path} is no plan in TOML: {problem}") from None
+        raise AlgaError(f"{path} is not a TOML plan: {problem}") from None
     known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
     for name, value in content.items():
         if name not in known:
@@ -157,17 +147,17 @@ def read(path: Path) -> list[Settings]:
         if not isinstance(value, known[name]):  # type: ignore[arg-type]
             raise AlgaError(f"{path}: {name} cannot be {value!r}")
     recipe = recipes.find(content.get("recipe", "fast"), content.get("task"))
-    seeds = content.get("seeds", 10)
+    seeds, runs = content.get("seeds", 10), content.get("runs", [{}])
     seeds = range(seeds) if isinstance(seeds, int) else seeds
     if any(type(seed) is not int or seed < 0 for seed in seeds[:MAX_RUNS]):
-        raise AlgaError(f"{path}: seeds are a number of them or a list of whole numbers from 0 on")
+        raise AlgaError(f"{path}: seeds must be a count or a list of integers from 0 up")
     axes = {name: value if isinstance(value, list) else [value] for name, value in content.get("grid", {}).items()}
-    count = len(content.get("runs", [{}])) * math.prod(map(len, axes.values())) * len(seeds)
+    count = len(runs) * math.prod(map(len, axes.values())) * len(seeds)
     if not 0 < count <= MAX_RUNS:
         raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {count:,}")
     plan = []
-    for changes in content.get("runs", [{}]):
+    for changes in runs:
         if not isinstance(changes, dict):
-            raise AlgaError(f"{path}: each of runs is a table of changes, got {changes!r}")
+            raise AlgaError(f"{path}: each of runs must be a table of changes, got {changes!r}")
         plan += grid(changed(recipe, changes), axes, seeds)
     return plan

@@ -74,7 +74,8 @@ def _table(found: Bench) -> str:
     lines = [f"{'time per digit, by digits of the sum':<{wide}}" + "".join(f"{digits:>13,}" for digits in lengths)]
     for way in found.ways:
         lines.append(f"{way.label:<{wide}}" + "".join(f"{_time(cell.per_digit):>13}" for cell in found.cells[way.name]))
-    heavy = [(way, cell) for way in found.ways if (cell := found.longest(way.name)) and cell.megabytes is not None]
+    longest = [(way, cell) for way in found.ways for cell in found.timed(way.name)[-1:]]
+    heavy = [(way, cell) for way, cell in longest if cell.megabytes is not None]
     if heavy:
         lines += ["", "memory at its peak beyond what was there, at the longest sum of each"]
         lines += [f"{way.label:<{wide}}{cell.megabytes:>10,.0f} MB at {cell.digits:,} digits" for way, cell in heavy]

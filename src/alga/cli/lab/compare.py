@@ -17,7 +17,7 @@ from alga.cli.console import check_out, note, progress
 from alga.cli.options import Cluster, Workers
 from alga.research import records
 
-WHAT: Final = "comparison of methods"
+WHAT: Final = "comparison results"
 
 
 def compare(
@@ -79,7 +79,7 @@ def compare(
         files.write(results, f"{dumps(content, indent=1)}\n".encode())
     figures = page.parent / "figures"
     content = records.read(results, WHAT)
-    with records.telling(results, WHAT):
+    with records.blaming(results, WHAT):
         text = pages.page(content, "figures/compare.png", "figures/compare-carries.png")
         parts = {"compare": pages.figure(content), "compare-carries": pages.chains(content)}
         drawn = {name: drawing.render(figure, ".png") for name, figure in parts.items()}

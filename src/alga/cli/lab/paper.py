@@ -44,7 +44,7 @@ def paper(
     check_folder(out)
     from alga import runs
     from alga.research.studies import paper as experiments
-    from alga.research.studies.page import page as written
+    from alga.research.studies.paper_page import page as written
 
     runs.check_no_run(page.parent)
 
@@ -56,7 +56,7 @@ def paper(
     results = experiments.reproduce(out, experiments.quick() if quick else experiments.whole(), show, author)
     figure = page.with_name("paper-curves.png")
     files.write(figure, Folder(out / "run").read("curves.png", LARGEST_FIGURE))
-    with records.telling(out / experiments.RESULTS, experiments.WHAT):
+    with records.blaming(out / experiments.RESULTS, experiments.WHAT):
         text = written(results, figure.name)
     files.write(page, text.encode())
     typer.echo(f"{page} and {figure}")

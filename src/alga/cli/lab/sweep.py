@@ -41,7 +41,7 @@ def sweep(
     runs = trials.read(plan)
     with progress("runs") as watch:
         rows = sweeps.run(trials.MEASURE, runs, out, cluster=cluster, workers=workers, watch=watch, say=note)
-    with records.telling(out, "results of this plan's runs"):
+    with records.blaming(out, "sweep results"):
         groups = trials.groups(rows)
     failed = sum(group.failed for group in groups)
     certified = sum(group.certified for group in groups)

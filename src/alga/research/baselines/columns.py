@@ -9,10 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
 
 from alga import tasks
-from alga.base.progress import Watch, unwatched
 from alga.network.decoder import Decode, Decoded
 from alga.network.tokens import START, STOP
 from alga.network.tokens import Tokens as TaskTokens
@@ -23,45 +21,39 @@ from alga.solve.solver import Solver
 from alga.training import recipes
 from alga.training.trainer import Training
 
-if TYPE_CHECKING:
-    from alga.runs.recipe import Recipe
-
 TASK = tasks.find("addition").procedure
+TOKENS = TaskTokens.of(TASK.domain)
+BOTH_TYPES = [[i for i in TASK.domain.values() if (i.context is None) is first] for first in (True, False)]
 POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # tokens of a column's whole text
 
 
 class Alga(Baseline):
     """The paper's method by the recipe `fast`, with the scale's heads and rate; training ends at the certificate."""
 
-    title: ClassVar = "ALGA"
-    source: ClassVar = "Patriota 2024; the recipe `fast` but for heads and rate"
-    given: ClassVar = "an outer loop that feeds it columns one by one; it learns from columns"
-    published: ClassVar = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
-    second_type_share: ClassVar[float | None] = None
+    title = "ALGA"
+    source = "Patriota 2024; the recipe `fast` but for heads and rate"
+    given = "an outer loop that feeds it columns one by one; it learns from columns"
+    published = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
+    second_type_share = recipes.fast().second_type_share
 
     @cached_property
     def _training(self) -> Training:
-        return Training.start(None, self.recipe, seed=self.seed, threads=1, device=self.scale.device)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe, within the scale's compute."""
         fast, scale = recipes.fast(), self.scale
-        each = fast.batch_size * POSITIONS
-        share = fast.second_type_share if self.second_type_share is None else self.second_type_share
-        return dataclasses.replace(
-            fast, learning_rate=self.rate, final_rate=self.rate / 4, steps=max(1, scale.tokens // each),
-            second_type_share=share, width=scale.width, heads=scale.heads, layers=scale.layers, hidden=scale.hidden,
+        recipe = dataclasses.replace(
+            fast, learning_rate=self.rate, final_rate=self.rate / 4, second_type_share=self.second_type_share,
+            steps=max(1, scale.tokens // (fast.batch_size * POSITIONS)),
+            width=scale.width, heads=scale.heads, layers=scale.layers, hidden=scale.hidden,
         )  # fmt: skip
+        return Training.start(None, recipe, seed=self.seed, threads=1, device=scale.device)
 
     @property
     def parameters(self) -> int:
         return self._training.model.parameter_count
 
-    def train(self, watch: Watch = unwatched) -> Learned:
+    def train(self) -> Learned:
         training = self._training
-        for progress in training.run():
-            watch(progress.step, training.recipe.steps)
+        for _ in training.run():
+            pass
         examples = training.step * training.recipe.batch_size
         return Learned(examples, examples * POSITIONS, training.step)
 
@@ -72,53 +64,36 @@ class Alga(Baseline):
 class FirstType(Alga):
     """The same without contexts in training: it learns 9+9, and must fail from the second column on."""
 
-    title: ClassVar = "first type only"
-    source: ClassVar = "Patriota 2024, not adopted there"
-    given: ClassVar = f"{Alga.given}; but all after the first have a context, of which it saw none: it must fail"
-    published: ClassVar = "does not generalise (section 2.1)"
-    second_type_share: ClassVar[float | None] = 0.0
+    title = "first type only"
+    source = "Patriota 2024, not adopted there"
+    given = f"{Alga.given}; but all after the first have a context, of which it saw none: it must fail"
+    published = "does not generalise (section 2.1)"
+    second_type_share = 0.0
 
 
 class Concatenated(Language):
     """Prompt and output are one string, and the next token is learned at every position of it."""
 
-    title: ClassVar = "concatenated"
-    source: ClassVar = "Patriota 2024, not adopted there"
-    given: ClassVar = Alga.given
-    published: ClassVar = '"not guaranteed to work effectively" (section 2.2)'
-    vocabulary: ClassVar = TaskTokens.of(TASK.domain).vocabulary
-    whole: ClassVar = True
-
-    def question(self, first: str, second: str) -> Tokens:
-        raise NotImplementedError("it is asked columns, not sums")
-
-    def reply(self, first: str, second: str) -> Tokens:
-        raise NotImplementedError("it answers columns, not sums")
-
-    def read(self, reply: Tokens) -> str | None:
-        return "".join(reply) or None
+    title = "concatenated"
+    source = "Patriota 2024, not adopted there"
+    given = Alga.given
+    published = '"not guaranteed to work effectively" (section 2.2)'
+    vocabulary = TOKENS.vocabulary
+    whole = True
 
     def example(self) -> tuple[Tokens, Tokens]:
         """Draw from the whole domain; half of the instances have a context, as in the paper."""
-        first, second = self._instances
-        instance = self.rng.choice(self.rng.choice((first, second)))
+        instance = self.rng.choice(self.rng.choice(BOTH_TYPES))
         return [*instance.prompt, START], [*instance.output]
 
-    @cached_property
-    def _instances(self) -> tuple[list[tasks.Instance], list[tasks.Instance]]:
-        every = list(TASK.domain.values())
-        return [i for i in every if i.context is None], [i for i in every if i.context is not None]
-
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
-        longest = TaskTokens.of(TASK.domain).output_length + 1
+        return _column_by_column(self._decode, problems)
 
-        def decode(prompts: Sequence[str]) -> list[Decoded]:
-            replies = self.generate([[*prompt, START] for prompt in prompts], longest)
-            outputs = ["".join(reply[:-1]) if reply[-1:] == [END] else None for reply in replies]
-            good = [output if output and set(output) <= set(TASK.symbols) else None for output in outputs]
-            return [Decoded("".join(reply), output, 1.0) for reply, output in zip(replies, good, strict=True)]
-
-        return _column_by_column(decode, problems)
+    def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
+        replies = self.generate([[*prompt, START] for prompt in prompts], TOKENS.output_length + 1)
+        outputs = ["".join(reply[:-1]) if reply[-1:] == [END] else "" for reply in replies]
+        valid = [output if output and set(output) <= set(TASK.symbols) else None for output in outputs]
+        return [Decoded("".join(reply), output, 1.0) for reply, output in zip(replies, valid, strict=True)]
 
 
 def _column_by_column(decode: Decode, problems: Sequence[Problem]) -> list[Attempt]:

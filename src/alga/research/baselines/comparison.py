@@ -13,19 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from alga.base.errors import AlgaError
-from alga.base.progress import Watch, unwatched
 from alga.research import baselines, records, sweeps
 from alga.research.baselines.contract import Baseline, Problem, Scale
-from alga.research.baselines.plain import added
-from alga.research.baselines.problems import draw, of_length, with_chain
+from alga.research.baselines.problems import added, draw, of_length, with_chain
 from alga.research.sweeps import Settings
 from alga.tasks import own
 
 MEASURE: Final = "alga.research.baselines.comparison:measure"
-SEARCH: Final = ((8, 2), (2, 1))  # at an eighth of the compute two rates go on, at a half one
+WHAT: Final = "comparison results"
+SEARCH: Final = ((8, 2), (2, 1))  # an eighth of the compute selects two rates, a half one
 GIVE_UP: Final = 3  # stop after this many lengths in a row with nothing right
 
 
@@ -34,10 +32,10 @@ class Setting:
     """The size of a comparison."""
 
     scale: Scale
-    lengths: tuple[int, ...]  # that are tested
-    count: int  # problems of each length, and of each length of a carry chain
+    lengths: tuple[int, ...]  # of the test problems
+    count: int  # problems of each length
     seeds: int
-    rates: int = 4  # how many of a method's rates are tried
+    rates: int = 4  # to try, of a method's own
 
 
 def small() -> Setting:
@@ -48,16 +46,14 @@ def small() -> Setting:
 
 def quick() -> Setting:
     """A tiny one, to test that everything runs."""
-    return Setting(
-        scale=Scale(digits=2, width=16, hidden=32, tokens=30_000), lengths=(1, 2, 3), count=5, seeds=2, rates=2
-    )
+    scale = Scale(digits=2, width=16, hidden=32, tokens=30_000)
+    return Setting(scale=scale, lengths=(1, 2, 3), count=5, seeds=2, rates=2)
 
 
 def large() -> Setting:
-    """A setting for a GPU, never run by us: longer problems, larger networks, a hundred times the compute."""
-    scale = Scale(
-        digits=20, width=256, heads=4, layers=4, hidden=1024, tokens=1_000_000_000, batch_tokens=65_536, device="cuda"
-    )
+    """A setting for a GPU, never run: longer problems, larger networks, a hundred times the compute."""
+    shape = {"width": 256, "layers": 4, "hidden": 1024}
+    scale = Scale(digits=20, **shape, tokens=1_000_000_000, batch_tokens=65_536, device="cuda")
     lengths = (1, 5, 10, 15, 20, 21, 22, 25, 30, 40, 50, 75, 100)
     return Setting(scale=scale, lengths=lengths, count=100, seeds=3)
 
@@ -66,26 +62,16 @@ SETTINGS: Final[dict[str, Callable[[], Setting]]] = {"small": small, "quick": qu
 
 
 def run(
-    methods: Sequence[str],
-    setting: Setting,
-    folder: Path,
-    *,
-    cluster: str | None = None,
-    workers: int | None = None,
-    watch: Watch = unwatched,
-    say: sweeps.Say = lambda _: None,
+    methods: Sequence[str], setting: Setting, folder: Path, **options: Unpack[sweeps.Options]
 ) -> list[dict[str, Any]]:
     """Search rates, train, test; return a record per method. Runs already in `folder` are reused."""
+    say: sweeps.Say = options.get("say", lambda _: None)
     kinds = {method: baselines.find(method) for method in methods}
 
     def sweep(plan: list[Settings], name: str) -> list[dict[str, Any]]:
-        rows = sweeps.run(
-            MEASURE, plan, folder / f"{name}.jsonl", cluster=cluster, workers=workers, watch=watch, say=say
-        )
-        if failed := [row.error for row in rows if row.result is None]:
-            raise AlgaError(f"{len(failed)} runs failed, the first with: {failed[0]}")
-        results = [row.result for row in rows if row.result is not None]
-        with records.telling(folder / f"{name}.jsonl", "results of a comparison's runs"):
+        path = folder / f"{name}.jsonl"
+        results = [result for _, result in sweeps.completed(sweeps.run(MEASURE, plan, path, **options))]
+        with records.blaming(path, WHAT):
             for result in results:
                 _ = result["validation"]["right"], result["validation"]["digits"]
         return results
@@ -96,31 +82,24 @@ def run(
         say(f"searching learning rates, at 1/{part} of the compute …")
         scale = dataclasses.replace(setting.scale, tokens=setting.scale.tokens // part)
         tries = [(method, rate) for method in methods for rate in rates[method]]
-        found = sweep(
-            [_settings(method, scale, rate, 1000, setting, only_validate=True) for method, rate in tries],
-            f"search-{part}",
-        )
+        plan = [_settings(method, scale, rate, 1000, setting, only_validate=True) for method, rate in tries]
+        found = list(zip(tries, sweep(plan, f"search-{part}"), strict=True))
         for method in methods:
             tried = [
-                {"part": part, "rate": rate, **result["validation"]}
-                for (name, rate), result in zip(tries, found, strict=True)
-                if name == method
+                {"part": part, "rate": rate, **each["validation"]} for (name, rate), each in found if name == method
             ]
             search[method] += tried
             best_first = sorted(tried, key=lambda each: (each["right"], each["digits"]), reverse=True)
             rates[method] = [each["rate"] for each in best_first[:kept]]
-    say("training with the best …")
-    plan = [
-        _settings(method, setting.scale, rates[method][0], seed, setting)
-        for method in methods
-        for seed in range(setting.seeds)
-    ]
-    results = sweep(plan, "final")
+    say("training with the best rates …")
+    chosen = [(method, rates[method][0], seed) for method in methods for seed in range(setting.seeds)]
+    plan = [_settings(method, setting.scale, rate, seed, setting) for method, rate, seed in chosen]
+    results = list(zip(plan, sweep(plan, "final"), strict=True))
     return [
         {
             "method": method, "title": kind.title, "source": kind.source, "given": kind.given,
             "published": kind.published, "rate": rates[method][0], "search": search[method],
-            "runs": [result for given, result in zip(plan, results, strict=True) if given["method"] == method],
+            "runs": [result for given, result in results if given["method"] == method],
         }
         for method, kind in kinds.items()
     ]  # fmt: skip
@@ -129,11 +108,13 @@ def run(
 def _settings(
     method: str, scale: Scale, rate: float, seed: int, setting: Setting, *, only_validate: bool = False
 ) -> Settings:
-    tests = {} if only_validate else {"lengths": list(setting.lengths)}
-    shape = dataclasses.asdict(scale)
-    base = {"method": method, "scale": shape, "rate": rate, "seed": seed, "count": setting.count}
-    version = baselines.find(method).version
-    return {**base, **({"version": version} if version > 1 else {}), **own.version(method), **tests}
+    shape, version = dataclasses.asdict(scale), baselines.find(method).version
+    return {
+        "method": method, "scale": shape, "rate": rate, "seed": seed, "count": setting.count,
+        **({"version": version} if version > 1 else {}),
+        **own.version(method),
+        **({} if only_validate else {"lengths": list(setting.lengths)}),
+    }  # fmt: skip
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -144,16 +125,10 @@ def measure(settings: Settings) -> dict[str, Any]:
     scale, count = Scale(**settings["scale"]), settings["count"]
     baseline = baselines.find(settings["method"])(scale, settings["rate"], settings["seed"])
     began = time.monotonic()
-    learned = baseline.train()
-    seconds = time.monotonic() - began
+    learned = dataclasses.asdict(baseline.train())
+    result = {"parameters": baseline.parameters, **learned, "seconds": round(time.monotonic() - began, 1)}
     rng = Random(settings["seed"] + 1_000_000)  # held out from training, the same for every method
-    validation = [draw(rng, scale.digits) for _ in range(2 * count)]
-    result: dict[str, Any] = {
-        "parameters": baseline.parameters,
-        **dataclasses.asdict(learned),
-        "seconds": round(seconds, 1),
-        "validation": _validated(baseline, validation),
-    }
+    result["validation"] = _validated(baseline, [draw(rng, scale.digits) for _ in range(2 * count)])
     if "lengths" in settings:
         result["lengths"] = _by_length(baseline, settings["lengths"], count, rng)
         result["chains"] = {
@@ -181,14 +156,13 @@ def _by_length(baseline: Baseline, lengths: Sequence[int], count: int, rng: Rand
 
 
 def _right(baseline: Baseline, problems: Sequence[Problem]) -> list[int]:
-    attempts = baseline.answer(problems)
-    right = [attempt.answer == added(*problem) for attempt, problem in zip(attempts, problems, strict=True)]
-    return [sum(right), len(right)]
+    counts = _validated(baseline, problems)
+    return [counts["right"], counts["of"]]
 
 
-def _validated(baseline: Baseline, problems: Sequence[Problem]) -> dict[str, Any]:
+def _validated(baseline: Baseline, problems: Sequence[Problem]) -> dict[str, int]:
     """Count right answers and right digits, which say more if few answers are right."""
-    attempts = baseline.answer(problems)
-    pairs = [(attempt.answer or "", added(*problem)) for attempt, problem in zip(attempts, problems, strict=True)]
+    answers = [attempt.answer or "" for attempt in baseline.answer(problems)]
+    pairs = [(answer, added(*problem)) for answer, problem in zip(answers, problems, strict=True)]
     digits = sum(a == b for answer, total in pairs for a, b in zip(answer[::-1], total[::-1], strict=False))
     return {"right": sum(answer == total for answer, total in pairs), "digits": digits, "of": len(pairs)}

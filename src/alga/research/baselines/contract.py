@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from alga.base.progress import Watch, unwatched
-
 Problem = tuple[str, str]  # two numbers without leading zeros
 
 
@@ -62,12 +60,12 @@ class Baseline(ABC):
         """The number of trained numbers."""
 
     @abstractmethod
-    def train(self, watch: Watch = unwatched) -> Learned:
-        """Train on problems of up to `scale.digits` digits, within `scale.tokens`; `watch` counts tokens."""
+    def train(self) -> Learned:
+        """Train on problems of up to `scale.digits` digits, within `scale.tokens`."""
 
     @abstractmethod
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         """Answer problems of any length."""
 
 
-Rival = Baseline  # its name in 0.1, for people's own files; to go in 0.3
+Rival = Baseline  # its name in 0.1, for users' own files; to be removed in 0.3

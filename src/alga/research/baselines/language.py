@@ -1,7 +1,8 @@
 """The causal language model behind most baselines, which differ only in their text format.
 
-A method defines question and reply, how the reply is parsed, and the position of each token. The rest is shared: the
-layers of network/model.py with a causal mask, AdamW with warm-up and cosine decay, cross-entropy on the reply.
+A method may change question and reply (the plain sum by default), how the reply is parsed, and the position of each
+token. The rest is shared: the layers of network/model.py with a causal mask, AdamW with warm-up and cosine decay,
+cross-entropy on the reply.
 
 Shapes: B batch, L positions, D width, V vocabulary.
 """
@@ -9,7 +10,6 @@ Shapes: B batch, L positions, D width, V vocabulary.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from random import Random
 from typing import ClassVar, Final
@@ -18,17 +18,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from alga.base.progress import Watch, unwatched
 from alga.network.config import ModelConfig
 from alga.network.model import Cache, Layer
 from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem, Scale
-from alga.research.baselines.problems import draw
+from alga.research.baselines.problems import added, draw
+from alga.tasks.numbers import DIGITS
 
 PAD: Final = "<pad>"
 END: Final = "<end>"
-MAX_POSITIONS: Final = 4096  # positions that a network can count
-PLACES: Final = 512  # learned embeddings of places, where a method has them
-TOGETHER: Final = 64  # problems generated side by side
+MAX_POSITIONS: Final = 4096  # of sinusoids
+PLACES: Final = 512  # learned position embeddings, for methods that have them
+TOGETHER: Final = 64  # problems generated in a batch
 FINAL_RATE: Final = 0.1  # of the highest rate, at the end
 WARMUP: Final = 0.05  # of all steps
 BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast`
@@ -72,7 +72,7 @@ class CausalTransformer(nn.Module):
 class Language(Baseline):
     """A baseline that writes a sum as text and lets a language model complete it."""
 
-    vocabulary: ClassVar[tuple[str, ...]]
+    vocabulary: ClassVar[tuple[str, ...]] = (*DIGITS, "+", "=")
     rows: int = 0  # learned position embeddings; 0: sinusoids
     offsets: ClassVar[int] = 0  # largest random shift of positions in training
     whole: ClassVar[bool] = False  # whether the loss includes the question
@@ -93,19 +93,18 @@ class Language(Baseline):
             self.network = CausalTransformer(config, self.rows).to(scale.device)
         self.rng = Random(seed)
 
-    # --- what a method says -------------------------------------------------------------------------------------------
-
-    @abstractmethod
     def question(self, first: str, second: str) -> Tokens:
         """Return the tokens of the question."""
+        return [*first, "+", *second, "="]
 
-    @abstractmethod
     def reply(self, first: str, second: str) -> Tokens:
         """Return the tokens that the network should write, including any scratchpad."""
+        return [*added(first, second)]
 
-    @abstractmethod
     def read(self, reply: Tokens) -> str | None:
-        """Parse the answer from a reply; None if there is none."""
+        """Parse the answer from a reply; None if there is none. Leading zeros stay, and count as wrong."""
+        text = "".join(reply)
+        return text if text and set(text) <= set(DIGITS) else None
 
     def places(self, tokens: Tokens) -> list[int]:
         """Return each token's position: 0, 1, 2 … by default."""
@@ -121,21 +120,18 @@ class Language(Baseline):
         problem = draw(self.rng, self.scale.digits)
         return self.question(*problem), self.reply(*problem)
 
-    # --- what follows -------------------------------------------------------------------------------------------------
-
     @property
     def parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.network.parameters())
 
-    def train(self, watch: Watch = unwatched) -> Learned:
+    def train(self) -> Learned:
         scale = self.scale
-        weights = self.network.parameters()
+        weights = list(self.network.parameters())
         optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=BETAS, weight_decay=0.01, fused=True)
         examples = tokens = steps = 0
         self.network.train()
         while tokens < scale.tokens:
-            batch = self._batch(scale.batch_tokens)
-            ids_BL, places_BL, learned_BL = batch
+            ids_BL, places_BL, learned_BL = self._batch(scale.batch_tokens)
             for group in optimizer.param_groups:
                 group["lr"] = self.rate * _schedule(tokens / scale.tokens)
             logits_BLV = self.network(ids_BL[:, :-1], places_BL[:, :-1])
@@ -143,10 +139,9 @@ class Language(Baseline):
             loss = F.cross_entropy(logits_BLV.flatten(0, 1), targets_BL.flatten(), ignore_index=-1)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             examples, tokens, steps = examples + len(ids_BL), tokens + ids_BL.numel(), steps + 1
-            watch(min(tokens, scale.tokens), scale.tokens)
         self.network.eval()
         return Learned(examples, tokens, steps)
 
@@ -162,20 +157,20 @@ class Language(Baseline):
                 break
             learned = [self.whole] * len(question) + [True] * (len(reply) + 1)
             rows.append((text, self.moved(self.places(text)), learned))
-        width = max(len(text) for text, _, _ in rows)
-        ids = [[self.ids[token] for token in text] + [0] * (width - len(text)) for text, _, _ in rows]
-        places = [where + [0] * (width - len(where)) for _, where, _ in rows]
-        learned_BL = [flags + [False] * (width - len(flags)) for _, _, flags in rows]
-        return self._tensor(ids), self._tensor(places), self._tensor(learned_BL)
+        texts, places, learned_rows = zip(*rows, strict=True)
+        ids = [[self.ids[token] for token in text] for text in texts]
+        return self._tensor(ids), self._tensor(places), self._tensor(learned_rows).bool()
 
-    def _tensor(self, rows: object) -> Tensor:
-        return torch.tensor(rows, device=self.scale.device)
+    def _tensor(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Return rows as a tensor, padded with zeros to the longest."""
+        width = max(map(len, rows))
+        return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self.scale.device)
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         attempts = []
         for start in range(0, len(problems), TOGETHER):
             some = problems[start : start + TOGETHER]
-            longest = max(len(self.reply(*problem)) for problem in some) + 8  # only to end what does not end itself
+            longest = max(len(self.reply(*problem)) for problem in some) + 8  # in case it writes no `<end>`
             written = self.generate([self.question(*problem) for problem in some], longest)
             attempts += [
                 Attempt(self.read(reply[:-1]) if reply[-1:] == [END] else None, "".join(reply)) for reply in written
@@ -186,10 +181,8 @@ class Language(Baseline):
     def generate(self, questions: Sequence[Tokens], longest: int) -> list[Tokens]:
         """Decode greedily from each question, until `<end>` or `longest` tokens."""
         replies: list[Tokens] = [[] for _ in questions]
-        by_length: dict[int, list[int]] = {}
-        for i, question in enumerate(questions):
-            by_length.setdefault(len(question), []).append(i)
-        for group in by_length.values():
+        for length in {len(question): None for question in questions}:
+            group = [i for i, question in enumerate(questions) if len(question) == length]
             self._generate([questions[i] for i in group], [replies[i] for i in group], longest)
         return replies
 

@@ -9,6 +9,11 @@ from alga.tasks.hard_sums import ABSORBING, CARRYING, NINES
 from alga.tasks.numbers import DIGITS
 
 
+def added(first: str, second: str) -> str:
+    """Return the exact sum, to teach and to check."""
+    return str(int(first) + int(second))
+
+
 def draw(rng: Random, digits: int) -> Problem:
     """Draw a sum for training: two numbers of one length, from one to `digits` digits, all lengths alike."""
     return of_length(rng, rng.randint(1, digits))
@@ -20,11 +25,7 @@ def of_length(rng: Random, digits: int) -> Problem:
 
 
 def with_chain(rng: Random, digits: int, chain: int) -> Problem:
-    """Draw a sum of two numbers of `digits` digits whose longest carry passes through exactly `chain` columns.
-
-    >>> longest_chain(*with_chain(Random(0), 6, 4))
-    4
-    """
+    """Draw a sum of two numbers of `digits` digits whose longest carry passes through exactly `chain` columns."""
     start = rng.randint(0, digits - chain)
     columns = [rng.choice(ABSORBING) for _ in range(digits)]
     if chain:
@@ -32,27 +33,11 @@ def with_chain(rng: Random, digits: int, chain: int) -> Problem:
         for place in range(start + 1, start + chain):
             columns[place] = rng.choice(NINES)
     kind = ABSORBING
-    if chain and start + chain == digits:  # the carry goes through the leading column
+    if chain and start + chain == digits:  # the carry leaves the leading column
         kind = NINES if chain > 1 else CARRYING
     columns[-1] = rng.choice([column for column in kind if "0" not in column])  # numbers have no leading zeros
     first, second = ("".join(column[i] for column in reversed(columns)) for i in range(2))
     return first, second
-
-
-def longest_chain(first: str, second: str) -> int:
-    """Return the length of the longest carry chain, in columns.
-
-    >>> longest_chain("95", "7"), longest_chain("12", "34"), longest_chain("999", "1")
-    (2, 0, 3)
-    """
-    width = max(len(first), len(second))
-    longest = run = carry = 0
-    for a, b in zip(reversed(first.zfill(width)), reversed(second.zfill(width)), strict=True):
-        total = int(a) + int(b)
-        run = run + 1 if carry and total == 9 else 1 if total > 9 else 0
-        carry = int(run > 0)
-        longest = max(longest, run)
-    return longest
 
 
 def number(rng: Random, digits: int) -> str:

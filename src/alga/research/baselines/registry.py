@@ -1,4 +1,4 @@
-"""The baselines by name. A method is one file with one class (docs/rivals.md); `mine.py:Method` names your own."""
+"""The baselines by name. A method is one class (docs/rivals.md); `mine.py:Method` names your own."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from alga.research.baselines.contract import Baseline
 
 METHODS = {
-    "plain": "plain:Plain",
-    "markers": "markers:Markers",
-    "scratchpad": "scratchpad:Scratchpad",
-    "reversed": "lee:Reversed",
-    "simplified": "lee:Simplified",
-    "detailed": "lee:Detailed",
-    "abacus": "abacus:Abacus",
-    "coupling": "coupling:Coupling",
+    "plain": "formats:Plain",
+    "markers": "formats:Markers",
+    "scratchpad": "formats:Scratchpad",
+    "reversed": "formats:Reversed",
+    "simplified": "formats:Simplified",
+    "detailed": "formats:Detailed",
+    "abacus": "formats:Abacus",
+    "coupling": "formats:Coupling",
     "concatenated": "columns:Concatenated",
     "first-type": "columns:FirstType",
     "alga": "columns:Alga",

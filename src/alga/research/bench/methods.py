@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import decimal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -15,14 +15,13 @@ from typing import Any, Final
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.network.tokens import START, STOP_ID
-from alga.solve.result import Result
 from alga.solve.solver import Solver
+from alga.tasks.numbers import exact
 
 SHORTEST: Final = 100  # digits
 LONG: Final = 100_000
 WARM: Final = 2_000_000  # digits: enough to load the compiled loop
 TOGETHER: Final = 1000  # sums side by side
-FAILED: Final = "no sum"
 
 Pair = tuple[str, str]
 
@@ -50,51 +49,24 @@ def pair(digits: int, seed: int = 0) -> Pair:
 @contextmanager
 def ways(solver: Solver) -> Iterator[list[Method]]:
     """Yield all methods that can run here, warmed up."""
-    tables = Solver.load(solver.run.name)  # whose network stays unopened, as the table engine needs none
+    tables = Solver.load(solver.run.name)  # the table engine never loads its network
 
     def by(engine: str) -> Callable[[str, str], str | None]:
         network = tables if engine == "table" else solver
         return lambda x, y: network.solve(x, y, engine=engine).answer
 
-    @lru_cache(maxsize=1)
-    def problems(digits: int) -> list[Pair]:
-        return [pair(digits, seed) for seed in range(TOGETHER)]
-
-    def batched(x: str, _: str) -> list[Result]:
-        return solver.solve_many(problems(len(x)), engine="sequential")
-
-    def first_if_all_right(answers: list[Result]) -> str:
-        """Check all answers; return the first, the sum that all methods compute."""
-        right = all(answer.answer == solver.procedure.oracle(*answer.operands) for answer in answers)
-        return answers[0].answer or FAILED if right else FAILED
-
-    def exactly(x: str, y: str) -> str:
-        context = decimal.Context(prec=len(x) + 2, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
-        return str(context.add(decimal.Decimal(x), decimal.Decimal(y)))
-
-    def copied(x: str, y: str) -> None:
-        x.encode()
-        y.encode()
-
     with tempfile.TemporaryDirectory() as folder:
         found = [
             Method("plain", "the paper's procedure, plainly", _plainly(solver)),
             Method("sequential", "engine sequential, one sum", by("sequential")),
-            Method(
-                "batched",
-                f"engine sequential, {TOGETHER:,} sums",
-                batched,
-                sums=TOGETHER,
-                prepare=lambda x, _: problems(len(x)),
-                found=first_if_all_right,
-            ),
+            _batched(solver),
             *([Method("lookahead", "engine lookahead, one sum", by("lookahead"))] if _looks_ahead(solver) else []),
             Method("table", "engine table, text to text", by("table")),
             _files(tables, Path(folder)),
             Method("int", "Python int", lambda x, y: str(int(x) + int(y))),
-            Method("decimal", "Python decimal", exactly),
+            Method("decimal", "Python decimal", lambda x, y: str(exact(x, y).add(Decimal(x), Decimal(y)))),
             *_gmpy2(),
-            Method("copy", "copying the two texts", copied, found=None),
+            Method("copy", "copying the two texts", _copied, found=None),
         ]
         tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
         for way in found:
@@ -103,22 +75,41 @@ def ways(solver: Solver) -> Iterator[list[Method]]:
         yield found
 
 
+def _batched(solver: Solver) -> Method:
+    """Return the sequential engine on many sums at once."""
+
+    @lru_cache(maxsize=1)
+    def problems(digits: int) -> list[Pair]:
+        return [pair(digits, seed) for seed in range(TOGETHER)]
+
+    def add(x: str, _: str) -> list[Any]:
+        return solver.solve_many(problems(len(x)), engine="sequential")
+
+    def found(answers: list[Any]) -> str | None:
+        """Check all answers; return the first, the sum that all methods compute."""
+        right = all(answer.answer == solver.procedure.oracle(*answer.operands) for answer in answers)
+        return answers[0].answer if right else None
+
+    label = f"engine sequential, {TOGETHER:,} sums"
+    return Method("batched", label, add, sums=TOGETHER, prepare=lambda x, _: problems(len(x)), found=found)
+
+
 def _looks_ahead(solver: Solver) -> bool:
-    """Return whether a lookahead network belongs to this one, as with the shipped ones."""
+    """Return whether a lookahead network belongs to this one, as for the shipped adder."""
     try:
         return solver.companion is not solver
     except AlgaError:
         return False
 
 
-def _plainly(solver: Solver) -> Callable[[str, str], str]:
+def _plainly(solver: Solver) -> Callable[[str, str], str | None]:
     """Return the paper's procedure: one problem, no cache, one thread."""
     import torch
 
     procedure, tokens, model = solver.procedure, solver.run.config.tokens, solver.run.model
 
     @torch.inference_mode()
-    def add(x: str, y: str) -> str:
+    def add(x: str, y: str) -> str | None:
         outputs: list[str] = []
         for column in procedure.columns(x, y):
             prompt = procedure.prompt(outputs[-1] if outputs else None, column)
@@ -128,13 +119,13 @@ def _plainly(solver: Solver) -> Callable[[str, str], str]:
                 written.append(int(model(torch.tensor([ids + written]))[0, -1].argmax()))
             output = tokens.output(tokens.text(written))
             if output is None:
-                return FAILED
+                return None
             outputs.append(output)
         return procedure.read(outputs)
 
-    def on_one_thread(x: str, y: str) -> str:
+    def on_one_thread(x: str, y: str) -> str | None:
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # a second gains nothing on so little work
+        torch.set_num_threads(1)  # a second is no faster for so little work
         try:
             return add(x, y)
         finally:
@@ -145,20 +136,23 @@ def _plainly(solver: Solver) -> Callable[[str, str], str]:
 
 def _files(solver: Solver, folder: Path) -> Method:
     """Return the table engine from file to file."""
-    paths = [folder / name for name in "xy"]
+    paths, total = [folder / name for name in "xy"], folder / "sum"
 
     def prepare(x: str, y: str) -> None:
         for path, text in zip(paths, (x, y), strict=True):
             path.write_text(text)
 
     def add(_x: str, _y: str) -> None:
-        with files.writing(folder / "sum") as sink:
+        with files.writing(total) as sink:
             solver.stream(paths, sink)
 
-    def found(_: object) -> str:
-        return (folder / "sum").read_text()
+    label = "engine table, file to file"
+    return Method("files", label, add, least=LONG, prepare=prepare, found=lambda _: total.read_text())
 
-    return Method("files", "engine table, file to file", add, least=LONG, prepare=prepare, found=found)
+
+def _copied(x: str, y: str) -> None:
+    x.encode()
+    y.encode()
 
 
 def _gmpy2() -> list[Method]:

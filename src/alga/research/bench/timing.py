@@ -12,7 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -26,40 +26,40 @@ from alga.research.bench.methods import LONG, SHORTEST, Method, pair
 from alga.solve.solver import Solver
 
 LONGEST: Final = 10**8
-MAX_SECONDS: Final = 60.0  # of one timing; what is expected to take longer is skipped
-ONCE_SECONDS: Final = 3.0  # what takes longer is timed once
-TURN_SECONDS: Final = 0.05  # in which what takes less is timed again
+MAX_SECONDS: Final = 60.0  # timings expected to take longer are skipped
+ONCE_SECONDS: Final = 3.0  # slower methods are timed once
+TURN_SECONDS: Final = 0.05  # faster methods repeat for this long
 TURNS: Final = 3
-WEIGHED_FROM: Final = 10**6  # digits: what shorter sums take is lost in the rest
+WEIGHED_FROM: Final = 10**6  # digits: the memory of shorter sums is lost in the noise
+COMPARED: Final = (
+    ("table", "decimal"), ("table", "gmpy2"), ("table", "int"), ("table", "copy"), ("table", "plain"),
+    ("sequential", "plain"), ("batched", "plain"), ("lookahead", "sequential"),
+)  # fmt: skip
 
 
 @dataclass
 class Cell:
-    """One way at one length: its best time, or why it was skipped."""
+    """One method at one length: its best time, or why it was skipped."""
 
     digits: int
     seconds: float | None = None
     per_digit: float | None = None  # nanoseconds
-    megabytes: float | None = None  # that the process grew by at its peak
+    megabytes: float | None = None  # growth of the process at its peak
     right: bool | None = None
     skipped: str = ""
 
 
 @dataclass
 class Bench:
-    """All cells of one run, by the name of the way."""
+    """All cells of one run, by the name of the method."""
 
     ways: list[Method]
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     rounds: dict[int, int] = field(default_factory=dict)  # of the lookahead engine, by digits
 
-    def cell(self, way: str, digits: int) -> Cell | None:
-        """Return a cell that was timed; None where there is none."""
-        return next((c for c in self.cells.get(way, []) if c.digits == digits and c.seconds is not None), None)
-
-    def longest(self, way: str) -> Cell | None:
-        """Return the longest cell of a way that was timed."""
-        return next((cell for cell in reversed(self.cells.get(way, [])) if cell.seconds is not None), None)
+    def timed(self, way: str) -> list[Cell]:
+        """Return the cells of a method that were timed, shortest first."""
+        return [cell for cell in self.cells.get(way, []) if cell.seconds is not None]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as plain values."""
@@ -75,38 +75,33 @@ class Bench:
         }
 
     def ratios(self) -> dict[str, float]:
-        """Return how many times as fast one way is as another, per digit; a way that is slow counts at its longest."""
+        """Return how many times as fast one method is as another, per digit.
+
+        The table engine is compared with the longest sum that the plain procedure was timed on.
+        """
         found: dict[str, float] = {}
-
-        def compare(fast: str, slow: str, digits: int, slow_digits: int | None = None) -> None:
-            quick = self.cell(fast, digits)
-            other = self.longest(slow) if slow_digits is None else self.cell(slow, slow_digits)
-            if quick and other and quick.per_digit and other.per_digit:
-                found[f"{fast} over {slow} at {digits:,}"] = round(other.per_digit / quick.per_digit, 2)
-
-        lengths = sorted({cell.digits for cells in self.cells.values() for cell in cells})
-        for digits in lengths:
-            for slow in ("decimal", "gmpy2", "int", "copy"):
-                compare("table", slow, digits, digits)
-            compare("table", "plain", digits)
-            compare("sequential", "plain", digits, digits)
-            compare("batched", "plain", digits, digits)
-            compare("lookahead", "sequential", digits, digits)
-        flat = [cell.per_digit for n in lengths if n >= LONG and (cell := self.cell("table", n)) and cell.per_digit]
-        if flat:
+        speeds = {way: {c.digits: c.per_digit for c in self.timed(way) if c.per_digit} for way in self.cells}
+        for digits in sorted({cell.digits for cells in self.cells.values() for cell in cells}):
+            for fast, slow in COMPARED:
+                others = speeds.get(slow, {})
+                other = list(others.values())[-1:] if (fast, slow) == ("table", "plain") else [others.get(digits)]
+                quick = speeds.get(fast, {}).get(digits)
+                if quick and other and other[0]:
+                    found[f"{fast} over {slow} at {digits:,}"] = round(other[0] / quick, 2)
+        if flat := [speed for digits, speed in speeds.get("table", {}).items() if digits >= LONG]:
             found[f"table, slowest over fastest length from {LONG:,} on"] = round(max(flat) / min(flat), 2)
         return found
 
 
 def run(solver: Solver, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
-    """Time every way at 100 digits, 1,000 and so on; `watch` is told of timings."""
+    """Time every method at 100 digits, 1,000 and so on; `watch` counts timings."""
     layout = solver.procedure.layout
     if (runs.step_of(solver.procedure), layout.arity, layout.base) != ("add", 2, 10):
         raise AlgaError(f"the benchmark adds two numbers in base ten; the model {solver.run.name} does not")
     if solver.own_engine != "sequential":
-        raise AlgaError(f"the benchmark is about networks that go column by column; {solver.run.name} looks ahead")
+        raise AlgaError(f"the benchmark needs a network that adds column by column; {solver.run.name} looks ahead")
     if longest < SHORTEST:
-        raise AlgaError(f"the benchmark begins at {SHORTEST} digits, got {longest}")
+        raise AlgaError(f"the benchmark starts at {SHORTEST} digits, got {longest}")
     lengths = [SHORTEST * 10**i for i in range(20) if SHORTEST * 10**i <= longest]
     with compared.ways(solver) as ways, _any_int():
         bench = Bench(ways, {way.name: [] for way in ways})
@@ -121,21 +116,22 @@ def run(solver: Solver, *, longest: int = LONGEST, watch: Watch = unwatched) -> 
                     if not cell.skipped and (turn == 0 or (cell.seconds or 0) < ONCE_SECONDS):
                         _time(way, cell, x, y, expected)
                     watch(done := done + 1, total)
-            if bench.cell("lookahead", digits):
+            if any(cell.digits == digits for cell in bench.timed("lookahead")):
                 bench.rounds[digits] = solver.solve(x, y, engine="lookahead").as_dict()["rounds"]
     return bench
 
 
 def _begin(bench: Bench, way: Method, digits: int) -> Cell:
-    """Return a new cell, skipped where it would take too long going by the two before it."""
-    cell, before = Cell(digits), [cell for cell in bench.cells[way.name] if cell.seconds is not None]
+    """Return a new cell, skipped if the growth of the last two timings predicts too long a time."""
+    cell, before = Cell(digits), [(cell.digits, cell.seconds) for cell in bench.timed(way.name) if cell.seconds]
     bench.cells[way.name].append(cell)
     if digits < way.least:
-        cell.skipped = f"begins at {way.least:,} digits"
-    elif bench.cells[way.name][:-1] and before and before[-1].seconds:
-        growth = max(10.0, before[-1].seconds / before[-2].seconds) if len(before) > 1 and before[-2].seconds else 10.0
-        steps = round(math.log10(digits / before[-1].digits))
-        if (expected := before[-1].seconds * growth**steps) > MAX_SECONDS:
+        cell.skipped = f"starts at {way.least:,} digits"
+    elif before:
+        length, seconds = before[-1]
+        growth = max(10.0, seconds / before[-2][1]) if len(before) > 1 else 10.0
+        expected = seconds * growth ** round(math.log10(digits / length))
+        if expected > MAX_SECONDS:
             cell.skipped = f"would take about {expected:,.0f} s"
     return cell
 
@@ -161,7 +157,7 @@ def _time(way: Method, cell: Cell, x: str, y: str, expected: str) -> None:
 
 
 def _peak(reset: bool = False) -> float | None:
-    """Return the largest memory that this process has had, in megabytes, since the last reset; None where unknown."""
+    """Return this process's peak memory in megabytes since the last reset; None if unknown."""
     try:
         if reset:
             Path("/proc/self/clear_refs").write_text("5")
@@ -183,18 +179,9 @@ def _any_int() -> Iterator[None]:
 
 
 def _machine() -> dict[str, Any]:
-    packages = ("alga", "torch", "numpy", "numba", "gmpy2")
-    return {
-        "platform": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        **{name: metadata.version(name) for name in packages if _installed(name)},
-    }
-
-
-def _installed(package: str) -> bool:
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+    found = {"platform": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
+    found["python"] = platform.python_version()
+    for package in ("alga", "torch", "numpy", "numba", "gmpy2"):
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found

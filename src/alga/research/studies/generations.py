@@ -1,34 +1,31 @@
-"""Whether an answer can be had with fewer generations."""
+"""Whether an answer takes fewer generations with other steps."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Any, Final
 
-from alga.research import figures, trials
-from alga.research.statistics import median
-from alga.research.studies.study import Findings, Record, Study, gathered
+from alga.research import markdown, trials
+from alga.research.figures import Panel, Series
+from alga.research.statistics import Interval, median
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
+from alga.runs.recipe import Recipe
 from alga.training import recipes
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from alga.research.sweeps import Settings
-    from alga.runs.recipe import Recipe
-
-METHODS: Final = {
-    "addition": "a column a step (the paper)",
-    "addition-one-token": "digit and carry in one token",
-    "addition-blocks-of-2": "two digits a step, carry bit",
-    "addition-blocks-of-3": "three digits a step, carry bit",
-    "addition-lookahead": "lookahead",
+METHODS: Final = {  # task: label in the table, label in the figure
+    "addition": ("a column a step (the paper)", "a column\na step"),
+    "addition-one-token": ("digit and carry in one token", "digit and carry\nin one token"),
+    "addition-blocks-of-2": ("two digits a step, carry bit", "two digits\na step,\ncarry bit"),
+    "addition-blocks-of-3": ("three digits a step, carry bit", "three digits\na step,\ncarry bit"),
+    "addition-lookahead": ("lookahead", "lookahead"),
 }
-THREE_DIGITS: Final = "addition-blocks-of-3"  # whose 2 million prompts allow one seed
-BLOCKS: Final = {
-    "addition-blocks-of-2": {"check_every": 100},
-    THREE_DIGITS: {"check_every": 2_000, "steps": 20_000, "decay_steps": 15_000, "batch_size": 512},
+THREE_DIGITS: Final = "addition-blocks-of-3"  # one seed only, because of its 2 million prompts
+BLOCKS: Final[dict[str, dict[str, Any]]] = {
+    "addition-blocks-of-2": {"batch_size": 256, "steps": 10_000, "decay_steps": 4_000, "check_every": 100},
+    THREE_DIGITS: {"batch_size": 512, "steps": 20_000, "decay_steps": 15_000, "check_every": 2_000},
 }
 DIGITS: Final = 1000
 SUMS: Final = 5
@@ -39,119 +36,90 @@ class Generations(Study):
 
     name = "generations"
     title = "Fewer generations"
-    question = "The paper's procedure generates two or three tokens for every digit. Can it be fewer, and at what cost?"
-    method = (
-        f"Each way is a task of its own, trained until certified; its network then adds {SUMS} random pairs of "
-        f"{DIGITS:,} digits by itself (engine `sequential`, or `lookahead`), and what it generated is counted. Each "
-        "token of a step is a call of the network; `lookahead` asks it for many columns in one call."
-    )
+    caption = "Fewer generations: medians, 95 % intervals"
     measure = "alga.research.studies.generations:measure"
 
     def plan(self, quick: bool) -> list[Settings]:
-        ways = [way for way in METHODS if not quick or way not in BLOCKS]
         return [
-            trials.settings(_recipe(way, quick), seed, digits=DIGITS, sums=1 if quick else SUMS)
-            for way in ways
-            for seed in range(2 if quick else 1 if way == THREE_DIGITS else 10)
+            trials.settings(_recipe(task, quick), seed, digits=DIGITS, sums=1 if quick else SUMS)
+            for task in METHODS
+            if not (quick and task in BLOCKS)
+            for seed in (range(1) if task == THREE_DIGITS else seeds(quick))
         ]
 
-    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
+    def record(self, settings: Settings, result: Record) -> Record:
         return {"task": settings["recipe"]["task"], "seed": settings["seed"], **result}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
-        table = [
-            ["way", "prompts", "certified", "iterations", "instances drawn", "tokens per digit", "calls per digit"]
-        ]
-        tokens, cost = {}, {}
+    def findings(self, records: Sequence[Record]) -> Record:
+        heads = ["method", "prompts", "certified", "iterations", "instances drawn", "tokens / digit", "calls / digit"]
+        table, tokens, calls, drawn = [heads], {}, {}, {}
         for name, members in gathered(records, "task").items():
-            right = [record for record in members if record["certified_at"] is not None]
-            drawn = median([_drawn(record) for record in members])
-            cost[name] = drawn
-            row = [METHODS[name], f"{members[0]['prompts']:,}", f"{len(right)} of {len(members)}"]
-            row += [f"{median([record['certified_at'] for record in members]):,.0f}", f"{drawn:,.0f}"]
-            if right:
-                tokens[name] = median([record["tokens"] for record in right])
-                row += [f"{tokens[name].value:.2f}", f"{median([record['calls'] for record in right]).value:.2f}"]
-            table.append([*row, *["-"] * (len(table[0]) - len(row))])
-        fewest = min(tokens, key=lambda name: tokens[name].value)
-        lookahead = gathered(records, "task").get("addition-lookahead", [])
-        calls = next((record["calls"] for record in lookahead if record["calls"] is not None), None)
-        answer = (
-            f"Fewest tokens are generated by {METHODS[fewest]}: {tokens[fewest].value:.2f} per digit instead of "
-            f"{tokens['addition'].value:.2f}, for about {cost[fewest].value / cost['addition'].value:.0f} times as "
-            "many training instances, as far as the checks between them tell."
-        )
-        if calls is not None:
-            answer += (
-                f" Lookahead generates more tokens in all, but in {calls * DIGITS:.0f} calls for {DIGITS:,} digits: it "
-                "asks for many columns at once, in rounds whose number grows with the logarithm of the length."
-            )
-        failed = (
-            "Two digits a step with the whole previous output, 2 million prompts, is a task here too "
-            "(`addition-blocks-of-2-whole`), and was not trained: it has as many prompts as three digits with a carry "
-            "bit and saves less. Three digits a step got one seed, checked every "
-            f"{BLOCKS[THREE_DIGITS]['check_every']:,} iterations: a check of all its prompts takes minutes."
-        )
-        return Findings(answer, failed, [table])
+            right, drawn[name] = certified(members), _drawn(members)
+            row = [METHODS[name][0], f"{members[0]['prompts']:,}", of(right, members)]
+            row += [f"{over(members, 'certified_at'):,.0f}", f"{drawn[name]:,.0f}"]
+            tokens[name], calls[name] = (over(right, key).value if right else math.inf for key in ("tokens", "calls"))
+            table.append([*row, *(f"{count[name]:.2f}" if right else "-" for count in (tokens, calls))])
+        fewest = min(tokens, key=lambda name: tokens[name])
+        return {
+            "sums": SUMS,
+            "digits": DIGITS,
+            "check_every": BLOCKS[THREE_DIGITS]["check_every"],
+            "fewest": METHODS[fewest][0],
+            "tokens": tokens[fewest],
+            "paper_tokens": tokens["addition"],
+            "cost": drawn[fewest].value / drawn["addition"].value,
+            "calls": calls["addition-lookahead"] * DIGITS,
+            "table": markdown.table(*table),
+        }
 
-    def figure(self, records: Sequence[Record]) -> Figure:
+    def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "task")
-        names = [
-            METHODS[name]
-            .partition(" (")[0]
-            .replace(" a step", "\na step")
-            .replace(" in ", "\nin ")
-            .replace(", ", ",\n")
-            for name in groups
-        ]
-        drawn = [(i, median([_drawn(record) for record in members])) for i, members in enumerate(groups.values())]
+        names = [METHODS[name][1] for name in groups]
+        right = [(i, found) for i, members in enumerate(groups.values()) if (found := _counted(members))]
         generated = [
-            figures.Series(label, [
-                (i, median(found))
-                for i, members in enumerate(groups.values())
-                if (found := [record[key] for record in members if record[key] is not None])
-            ])
+            Series(label, [(i, over(found, key)) for i, found in right])
             for key, label in (("tokens", "tokens generated"), ("calls", "calls of the network"))
-        ]  # fmt: skip
-        panels = [
-            figures.Panel("", "per digit of the sum", generated, names=names, yscale="log"),
-            figures.Panel(
-                "", "instances drawn to the certificate", [figures.Series("x", drawn)], names=names, yscale="log"
-            ),
         ]
-        return figures.study(panels, "Fewer generations: medians, 95 % intervals")
+        drawn = Series("", [(i, _drawn(members)) for i, members in enumerate(groups.values())])
+        return [
+            Panel("", "per digit of the sum", generated, names=names, yscale="log"),
+            Panel("", "instances drawn to the certificate", [drawn], names=names, yscale="log"),
+        ]
 
 
-def _recipe(way: str, quick: bool) -> Recipe:
-    recipe = dataclasses.replace(recipes.fast(), task=way, margin=0.0, steps=400 if quick else 2000)
-    if way in BLOCKS:
-        longer: dict[str, Any] = {"batch_size": 256, "steps": 10_000, "decay_steps": 4_000, **BLOCKS[way]}
-        recipe = dataclasses.replace(recipe, second_type_share=0.5, final_rate=2e-4, **longer)
+def _recipe(task: str, quick: bool) -> Recipe:
+    recipe = replace(recipes.fast(), task=task, margin=0.0, steps=400 if quick else 2000)
+    if task in BLOCKS:
+        recipe = replace(recipe, second_type_share=0.5, final_rate=2e-4, **BLOCKS[task])
     return recipe
 
 
-def _drawn(record: Record) -> float | None:
-    return None if record["certified_at"] is None else record["certified_at"] * record["batch_size"]
+def _drawn(records: Sequence[Record]) -> Interval:
+    """Return the median number of training instances drawn to the certificate."""
+    steps = [(record["certified_at"], record["batch_size"]) for record in records]
+    return median([None if step is None else step * size for step, size in steps])
 
 
-def measure(settings: Settings) -> dict[str, Any]:
-    """Train a network, have it add long numbers, and count what that took."""
+def _counted(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record["tokens"] is not None]
+
+
+def measure(settings: Settings) -> Record:
+    """Train a network, have it add long numbers, and count tokens and calls per digit."""
     from alga.solve.solver import Solver
 
     training, result = trials.trained(settings)
-    kept = {key: result[key] for key in ("certified_at", "seconds", "prompts", "wrong")}
-    kept["batch_size"] = training.recipe.batch_size
-    counts: dict[str, Any] = {"tokens": None, "calls": None}
-    if result["wrong"] == 0:
-        solver = Solver(training.as_run())
-        rng, digits = random.Random(settings["seed"]), settings["digits"]
-        tokens = calls = 0
-        for _ in range(settings["sums"]):
-            operands = ["".join(rng.choices("0123456789", k=digits)) for _ in range(2)]
-            answer = solver.solve(*operands, engine=solver.own_engine)
-            if answer.answer != solver.procedure.oracle(*operands):
-                raise AssertionError(f"a network right on every prompt got {'+'.join(operands)} wrong")
-            tokens += answer.generated_tokens
-            calls += answer.network_calls
-        counts = {"tokens": tokens / digits / settings["sums"], "calls": calls / digits / settings["sums"]}
-    return {**kept, **counts}
+    kept = {**picked(result, "certified_at", "seconds", "prompts", "wrong"), "batch_size": training.recipe.batch_size}
+    if result["wrong"]:
+        return {**kept, "tokens": None, "calls": None}
+    solver = Solver(training.as_run())
+    rng, digits, tokens, calls = random.Random(settings["seed"]), settings["digits"], 0, 0
+    for _ in range(settings["sums"]):
+        operands = ["".join(rng.choices("0123456789", k=digits)) for _ in range(2)]
+        answer = solver.solve(*operands, engine=solver.own_engine)
+        if answer.answer != solver.procedure.oracle(*operands):
+            raise AssertionError(f"a network right on every prompt got {'+'.join(operands)} wrong")
+        tokens += answer.generated_tokens
+        calls += answer.network_calls
+    each = digits * settings["sums"]
+    return {**kept, "tokens": tokens / each, "calls": calls / each}

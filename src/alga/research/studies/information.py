@@ -1,22 +1,17 @@
-"""The least information that an input must carry."""
+"""The least information that a prompt must carry."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Final
 
 from alga import tasks
-from alga.research import figures, trials
-from alga.research.statistics import median
-from alga.research.studies.study import Findings, Record, Study, gathered
+from alga.research import markdown, trials
+from alga.research.figures import Panel, Series
+from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
 from alga.tasks import Instance, Procedure
 from alga.training import recipes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from alga.research.sweeps import Settings
 
 LEARNED: Final = {
     "addition": "the whole previous output",
@@ -30,70 +25,48 @@ REFUSED: Final = {
     "addition-context-nothing": "nothing",
     "addition-no-separator": "all of it, but without `C`",
 }
-SHOWN_CONFLICTS: Final = {"addition-no-separator": "125"}  # the one to show, where it is not the first
+SHOWN_CONFLICTS: Final = {"addition-no-separator": "125"}  # the example to show, if not the first
 
 
 class Information(Study):
-    """Contexts reduced step by step: proofs where it must fail, the cost of learning where it can pass."""
+    """Contexts reduced step by step: a proof where it must fail, the cost of learning where it can work."""
 
     name = "information"
     title = "The least information"
-    question = "How little may a prompt show of the previous output, and is the separator `C` needed?"
-    method = (
-        "Each reduced prompt is a task of its own. Where two situations share a prompt and differ in their outputs, no "
-        "network can be right on both: that is a proof, found by listing all situations. Where none do, `fast` is "
-        "trained until certified, up to 2,000 iterations, every prompt decoded every 25."
-    )
+    caption = "Iterations to the certificate: medians, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
-        recipe = dataclasses.replace(recipes.fast(), margin=0.0, steps=400 if quick else 2000)
-        return [
-            trials.settings(dataclasses.replace(recipe, task=task), seed)
-            for task in LEARNED
-            for seed in range(2 if quick else 10)
-        ]
+        recipe = replace(recipes.fast(), margin=0.0, steps=400 if quick else 2000)
+        return trials.grid(recipe, {"task": list(LEARNED)}, seeds(quick))
 
-    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
-        kept = ("certified_at", "seconds", "prompts", "wrong")
-        return {"task": settings["recipe"]["task"], "seed": settings["seed"], **{key: result[key] for key in kept}}
+    def record(self, settings: Settings, result: Record) -> Record:
+        kept = picked(result, "certified_at", "seconds", "prompts", "wrong")
+        return {"task": settings["recipe"]["task"], "seed": settings["seed"], **kept}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         proofs = [["the prompt shows", "prompts in conflict", "for example"]]
         for name, words in REFUSED.items():
             found = conflicts(tasks.find(name).procedure)
             prompt = SHOWN_CONFLICTS.get(name, next(iter(found)))
-            proofs.append([words, f"{len(found):,}", _told(prompt, *found[prompt])])
+            outputs = " and ".join(map(_outcome, found[prompt]))
+            proofs.append([words, f"{len(found):,}", f"`{prompt}`: {outputs}"])
         learned = [["the prompt shows", "prompts", "certified", "iterations"]]
-        groups = gathered(records, "task")
-        for name, members in groups.items():
-            right = sum(record["certified_at"] is not None for record in members)
-            iterations = median([record["certified_at"] for record in members])
+        cost = {}
+        for name, members in gathered(records, "task").items():
+            cost[name] = f"{over(members, 'certified_at'):,.0f}"
             prompts = f"{members[0]['prompts']:,}"
-            learned.append([LEARNED[name], prompts, f"{right} of {len(members)}", f"{iterations:,.0f}"])
-        cost = {name: median([record["certified_at"] for record in members]) for name, members in groups.items()}
-        answer = (
-            "One bit, whether there is a carry, is the least: with nothing two situations share a prompt and differ in "
-            "their outputs, and so they do with the last digit or the first digit alone. The bit makes 320 prompts of "
-            f"2,300, learned in {cost['addition-context-carry']:,.0f} iterations instead of {cost['addition']:,.0f}; "
-            "`C` can go where columns are padded, "
-            f"at {cost['addition-padded-no-separator']:,.0f} iterations instead of {cost['addition-padded']:,.0f}, and "
-            "not where they are not."
-        )
-        failed = "What must fail was proven to fail, not run."
-        return Findings(answer, failed, [proofs, learned])
+            learned.append([LEARNED[name], prompts, of(certified(members), members), cost[name]])
+        return {"cost": cost, "proofs": markdown.table(*proofs), "learned": markdown.table(*learned)}
 
-    def figure(self, records: Sequence[Record]) -> Figure:
-        points = [
-            (i, median([record["certified_at"] for record in members]))
-            for i, members in enumerate(gathered(records, "task").values())
-        ]
+    def panels(self, records: Sequence[Record]) -> list[Panel]:
+        groups = gathered(records, "task").values()
+        points = [(i, over(members, "certified_at")) for i, members in enumerate(groups)]
         names = ["whole output", "carry bit", "padded", "padded, no C"]
-        panel = figures.Panel("what prompts show", "iterations", [figures.Series("certified", points)], names=names)
-        return figures.study([panel], "Iterations to the certificate: medians, 95 % intervals")
+        return [Panel("what prompts show", "iterations", [Series("", points)], names=names)]
 
 
 def conflicts(procedure: Procedure) -> dict[str, tuple[Instance, Instance]]:
-    """Return every prompt that two situations share which differ in their outputs, with two such situations."""
+    """Return every prompt shared by two situations with different outputs, with two such situations."""
     outputs = procedure.explore(lambda batch: [procedure.step(*situation) for situation in batch])
     known: dict[str, Instance] = {}
     found: dict[str, tuple[Instance, Instance]] = {}
@@ -106,10 +79,6 @@ def conflicts(procedure: Procedure) -> dict[str, tuple[Instance, Instance]]:
     return found
 
 
-def _told(prompt: str, *instances: Instance) -> str:
-    each = [f"{_situation(instance)} gives `{instance.output}`" for instance in instances]
-    return f"`{prompt}`: {' and '.join(each)}"
-
-
-def _situation(instance: Instance) -> str:
-    return f"`{instance.column}` " + ("at first" if instance.context is None else f"after `{instance.context}`")
+def _outcome(instance: Instance) -> str:
+    where = "in the first column" if instance.context is None else f"after `{instance.context}`"
+    return f"`{instance.column}` {where} gives `{instance.output}`"

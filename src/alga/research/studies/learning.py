@@ -1,22 +1,18 @@
-"""How fast the method learns, and what happens at the context 19, which the paper's sampling never shows."""
+"""How fast the method learns, and what happens with the context 19, which the paper's sampling never shows."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Final
 
-from alga.research import figures, trials
-from alga.research.statistics import Interval, median
-from alga.research.studies.study import Findings, Record, Study, counted
+from alga.research import markdown, trials
+from alga.research.figures import Panel, Series
+from alga.research.statistics import median
+from alga.research.studies.study import Record, Settings, Study, certified, of, over, picked, seeds
 from alga.training import recipes
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from alga.research.sweeps import Settings
-
-NEVER_SHOWN: Final = "19C"  # how the prompts begin that the paper's sampling does not draw
+NEVER_SHOWN: Final = "19C"  # the start of the prompts that the paper's sampling does not draw
 KINDS: Final = {
     ("paper", "paper"): "paper recipe, paper's sampling",
     ("paper", "domain"): "paper recipe, whole domain",
@@ -30,117 +26,78 @@ class Learning(Study):
 
     name = "learning"
     title = "How fast it learns, and the gap at 19"
-    question = (
-        "How many iterations does it take until every prompt is right, by the paper's recipe and by ours? The paper "
-        "draws contexts as sums of two digits, so that the hundred prompts `19Cab` are never shown: does it matter?"
-    )
-    method = (
-        "The paper's recipe (4,000 iterations) and `fast` (1,000), each with the paper's sampling and with the whole "
-        "domain sampled, on `addition-padded`; every prompt is decoded every 50 or 25 iterations, and training goes on "
-        "after the first certificate. Seconds are of one thread, while other runs used the machine's other core."
-    )
+    caption = "Learning: medians over seeds, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
         looks = (100, 200, 400) if quick else (1000, 2000, 4000)
-        seeds = range(2 if quick else 10)
-        paper = dataclasses.replace(recipes.paper(), steps=looks[-1], check_every=50)
-        fast = dataclasses.replace(recipes.fast(), task=paper.task, steps=400 if quick else 1000)
+        paper = replace(recipes.paper(), steps=looks[-1], check_every=50)
+        fast = replace(recipes.fast(), task=paper.task, steps=400 if quick else 1000)
         return [
-            trials.settings(dataclasses.replace(recipe, contexts=contexts), seed, to_the_end=True, wrong_at=looks)
+            trials.settings(replace(recipe, contexts=contexts), seed, to_the_end=True, wrong_at=looks)
             for recipe in (paper, fast)
-            for seed in seeds
+            for seed in seeds(quick)
             for contexts in ("paper", "domain")
         ]
 
-    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
-        recipe = settings["recipe"]
-        looks = {}
+    def record(self, settings: Settings, result: Record) -> Record:
+        recipe, looks = settings["recipe"], {}
         for step, wrong in result["wrong_at"].items():
-            gap = sum(prompt.startswith(NEVER_SHOWN) for prompt in wrong)
             others = [prompt for prompt in wrong if not prompt.startswith(NEVER_SHOWN)]
-            looks[step] = {"gap": gap, "others": len(others), "first_others": others[:5]}
+            looks[step] = {"gap": len(wrong) - len(others), "others": len(others), "first_others": others[:5]}
         return {
             "recipe": recipe["name"],
             "contexts": recipe["contexts"],
             "seed": settings["seed"],
-            **{key: result[key] for key in ("certified_at", "seconds", "steps", "wrong", "least_margin")},
+            **picked(result, "certified_at", "seconds", "steps", "wrong", "least_margin"),
             "looks": looks,
             "curve": [point for point in result["curve"] if point[0] % (recipe["check_every"] * 2) == 0],
         }
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         kinds = {kind: _of(records, kind) for kind in KINDS}
+        iterations = {kind: f"{over(members, 'certified_at'):,.0f}" for kind, members in kinds.items()}
         speed = [["recipe and sampling", "certified", "iterations", "seconds", "last margin"]]
         for kind, members in kinds.items():
-            right = [record for record in members if record["certified_at"] is not None]
-            speed.append(
-                [
-                    KINDS[kind],
-                    f"{len(right)} of {len(members)}",
-                    f"{_iterations(members):,.0f}",
-                    f"{median([record['seconds'] for record in members]):,.0f}",
-                    f"{median([record['least_margin'] for record in right]):.1f}" if right else "-",
-                ]
-            )
+            right = certified(members)
+            margin = f"{over(right, 'least_margin'):.1f}" if right else "-"
+            seconds = f"{over(members, 'seconds'):,.0f}"
+            speed.append([KINDS[kind], of(right, members), iterations[kind], seconds, margin])
         gap = [["sampling", "iterations", "all right", "wrong on `19Cab` alone", "wrong elsewhere", "prompts wrong"]]
-        looks = sorted({int(step) for record in kinds["paper", "paper"] for step in record["looks"]})
+        steps = sorted({int(step) for record in kinds["paper", "paper"] for step in record["looks"]})
+        only_gap = {}
         for contexts in ("paper", "domain"):
-            for step in looks:
+            for step in steps:
                 found = [record["looks"][str(step)] for record in kinds["paper", contexts]]
-                gap.append(
-                    [
-                        KINDS["paper", contexts],
-                        f"{step:,}",
-                        str(sum(look["gap"] + look["others"] == 0 for look in found)),
-                        str(sum(look["gap"] > 0 == look["others"] for look in found)),
-                        str(sum(look["others"] > 0 for look in found)),
-                        f"{median([look['gap'] + look['others'] for look in found]):,.0f}",
-                    ]
-                )
-        last = [record["looks"][str(looks[-1])] for record in kinds["paper", "paper"]]
-        only = sum(look["gap"] > 0 == look["others"] for look in last)
-        missed = [record for record in kinds["paper", "domain"] if record["certified_at"] is None]
-        answer = (
-            f"The paper's recipe with its own sampling is certified after a median of "
-            f"{_iterations(kinds['paper', 'paper']):,.0f} iterations, `fast` with the whole domain after "
-            f"{_iterations(kinds['fast', 'domain']):,.0f}. At {looks[-1]:,} iterations of the paper's recipe "
-            f"{counted(only, 'network is', 'networks are')} wrong on `19Cab` alone, out of {len(last)}; with the whole "
-            f"domain sampled {len(kinds['paper', 'domain']) - len(missed)} of {len(kinds['paper', 'domain'])} were "
-            "certified on the way."
-        )
-        lost = [record for record in records if record["certified_at"] is not None and record["wrong"] > 0]
-        failed = (
-            f"{counted(len(lost), 'training was', 'trainings were')} certified on the way and wrong again on some "
-            "prompt at its end: a constant learning rate goes on moving, so one stops at the certificate."
-            if lost
-            else "No training that was certified on the way was wrong when it ended."
-        )
-        return Findings(answer, failed, [speed, gap])
+                wrong = [look["gap"] + look["others"] for look in found]
+                only_gap[contexts, step] = sum(look["gap"] > 0 == look["others"] for look in found)
+                elsewhere = sum(look["others"] > 0 for look in found)
+                counts = map(str, (wrong.count(0), only_gap[contexts, step], elsewhere))
+                gap.append([KINDS["paper", contexts], f"{step:,}", *counts, f"{median(wrong):,.0f}"])
+        whole, lost = kinds["paper", "domain"], [record for record in certified(records) if record["wrong"] > 0]
+        return {
+            "paper": iterations["paper", "paper"],
+            "fast": iterations["fast", "domain"],
+            "steps": steps[-1],
+            "only_gap": f"{only_gap['paper', steps[-1]]} of {len(kinds['paper', 'paper'])}",
+            "whole": of(certified(whole), whole),
+            "lost": of(lost, records),
+            "speed": markdown.table(*speed),
+            "gap": markdown.table(*gap),
+        }
 
-    def figure(self, records: Sequence[Record]) -> Figure:
+    def panels(self, records: Sequence[Record]) -> list[Panel]:
         wrong, margins = [], []
         for kind, label in KINDS.items():
-            curves = [record["curve"] for record in _of(records, kind)]
-            steps = [point[0] for point in curves[0]] if curves else []
-            each = [[curve[i] for curve in curves] for i in range(len(steps))]
-            points = [(step, median([point[1] for point in found])) for step, found in zip(steps, each, strict=True)]
-            wrong.append(figures.Series(label, points))
-            whole = [
-                (step, median([point[2] for point in found]))
-                for step, found in zip(steps, each, strict=True)
-                if all(point[1] == 0 for point in found)
-            ]
-            margins.append(figures.Series(label, whole))
-        panels = [
-            figures.Panel("iterations", "prompts wrong (of 2,100)", wrong, xscale="log", yscale="symlog"),
-            figures.Panel("iterations", "least margin, once all seeds are right", margins),
+            curves = [record["curve"] for record in _of(records, kind)]  # of [step, wrong, margin]
+            checks = list(zip(*curves, strict=True))
+            flawless = [check for check in checks if all(point[1] == 0 for point in check)]
+            wrong.append(Series(label, [(check[0][0], median([point[1] for point in check])) for check in checks]))
+            margins.append(Series(label, [(check[0][0], median([point[2] for point in check])) for check in flawless]))
+        return [
+            Panel("iterations", "prompts wrong (of 2,100)", wrong, xscale="log", yscale="symlog"),
+            Panel("iterations", "least margin, once all seeds are right", margins),
         ]
-        return figures.study(panels, "Learning: medians over seeds, 95 % intervals")
 
 
 def _of(records: Sequence[Record], kind: tuple[str, str]) -> list[Record]:
     return [record for record in records if (record["recipe"], record["contexts"]) == kind]
-
-
-def _iterations(records: Sequence[Record]) -> Interval:
-    return median([record["certified_at"] for record in records])

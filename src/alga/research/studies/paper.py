@@ -1,4 +1,4 @@
-"""The reproduction of the paper, in stages; `page.py` turns the results into docs/paper.md.
+"""The reproduction of the paper, in stages; `paper_page.py` turns the results into docs/paper.md.
 
 Each stage's result is written at once, so that a stopped reproduction resumes.
 """
@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from alga import runs, tasks
 from alga.base import files
@@ -26,20 +26,15 @@ from alga.training import metrics, recipes
 from alga.training.trainer import Training
 
 RESULTS: Final = "paper.json"
-WHAT: Final = "results of a reproduction"
+WHAT: Final = "reproduction results"
 Result = dict[str, Any]
 Stage = Callable[[Watch], Result]
-
-
-class Show(Protocol):
-    """Runs a stage under its title with a progress callback; `until` says what may end it early."""
-
-    def __call__(self, title: str, stage: Stage, until: str = "") -> Result: ...
+Show = Callable[[str, Stage, str], Result]  # runs a stage under its title; the last argument is what may end it early
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scale:
-    """The size of a reproduction: the whole one, or a tiny one for tests."""
+    """The size of a reproduction."""
 
     recipe: Recipe
     first_type_steps: int
@@ -51,14 +46,8 @@ class Scale:
 
 def whole() -> Scale:
     """The paper's own settings and sizes."""
-    return Scale(
-        recipe=recipes.paper(),
-        first_type_steps=600,
-        sums=1000,
-        digits=1000,
-        long_sums=10,
-        long_digits=300_000,
-    )
+    recipe = recipes.paper()
+    return Scale(recipe=recipe, first_type_steps=600, sums=1000, digits=1000, long_sums=10, long_digits=300_000)
 
 
 def quick() -> Scale:
@@ -69,42 +58,37 @@ def quick() -> Scale:
 
 def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None) -> Result:
     """Run the stages without a result; return all results."""
-    path = folder / RESULTS
+    path, trained = folder / RESULTS, folder / "run"
     runs.check_no_run(folder)
     folder.mkdir(parents=True, exist_ok=True)
     results: Result = records.read(path, WHAT) if path.exists() else {}
-    trained, sums, digits = folder / "run", scale.sums, scale.digits
-    stages: dict[str, tuple[str, Stage] | tuple[str, Stage, str]] = {
-        "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch), "certified"),
+    sums = {"count": scale.sums, "max_digits": scale.digits}
+    long = {"count": scale.long_sums, "max_digits": scale.long_digits, "exactly": True}
+    stages: dict[str, tuple[str, Stage]] = {
+        "training": ("training by the recipe", lambda watch: _train(trained, scale.recipe, watch)),
         "first_type": ("training on the first type only", lambda watch: _first_type(scale, watch)),
         "traces": ("the two traces", lambda _: _traces()),
-        "published": ("the author's two sums", lambda _: _published(Solver.load(trained))),
-        "sums": ("random sums", lambda watch: _sums(Solver.load(trained), sums, digits, ["uniform"], watch)),
-        "families": ("sums that break adders", lambda watch: _sums(Solver.load(trained), sums, digits, [], watch)),
-        "long": ("very long sums", lambda watch: _long(Solver.load(trained), scale, watch)),
+        "published": ("the author's two sums", lambda _: _published(trained)),
+        "sums": ("random sums", lambda watch: _evaluated(trained, watch, families=["uniform"], **sums)),
+        "families": ("sums that break adders", lambda watch: _evaluated(trained, watch, families=[], **sums)),
+        "long": ("very long sums", lambda watch: _evaluated(trained, watch, families=["uniform"], **long)),
     }
     if author is not None:
         stages["author"] = ("the author's own weights", lambda watch: _author(author, watch))
-    for name, stage in stages.items():
+    for name, (title, stage) in stages.items():
         if name not in results:
-            results[name] = show(*stage)
+            results[name] = show(title, stage, "certified" if name == "training" else "")
             files.write(path, (json.dumps(results, indent=2) + "\n").encode())
     return results
 
 
 def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
-    if (folder / "config.json").exists() and not (folder / "certificate.json").exists():
-        training = Training.resume(folder)
-    elif not (folder / "config.json").exists():
-        training = Training.start(folder, recipe, seed=0)
-    else:
-        training = None
-    if training is not None:
+    started = (folder / "config.json").exists()
+    if not started or not (folder / "certificate.json").exists():
+        training = Training.resume(folder) if started else Training.start(folder, recipe, seed=0)
         for progress in training.run():
             watch(progress.step, recipe.steps)
-    last = metrics.rows(Folder(folder))[-1]
-    run = runs.load(folder)
-    certificate = run.certificate
+    last, run = metrics.rows(Folder(folder))[-1], runs.load(folder)
     return {
         "recipe": recipe.name,
         "task": run.config.task.name,
@@ -115,7 +99,7 @@ def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
         "seconds": round(last["seconds"] or 0.0, 1),
         "certified": run.certified,
         "prompts": len(run.config.task.domain),
-        "least_margin": certificate.least_margin if certificate else None,
+        "least_margin": run.certificate.least_margin if run.certificate else None,
     }
 
 
@@ -126,44 +110,32 @@ def _first_type(scale: Scale, watch: Watch) -> Result:
     for progress in training.run():
         watch(progress.step, recipe.steps)
     domain = training.config.task.domain
-    right = domain.keys() - set(training.wrong_prompts())
-    first = [prompt for prompt, instance in domain.items() if instance.context is None]
+    wrong = {*training.wrong_prompts()}
+    first, second = ([p for p in domain if (domain[p].context is None) is kind] for kind in (True, False))
     return {
         "steps": training.step,
-        "first_right": sum(domain[prompt].context is None for prompt in right),
+        "first_right": len({*first} - wrong),
         "first": len(first),
-        "second_right": sum(domain[prompt].context is not None for prompt in right),
-        "second": len(domain) - len(first),
+        "second_right": len({*second} - wrong),
+        "second": len(second),
     }
 
 
 def _traces() -> Result:
-    """Compare the shipped network's steps with the paper's; its text leaves columns unpadded, as that network does."""
-    adder = Solver.load()
-    same = {
-        "+".join(operands): " ".join(f"{step.prompt} {step.text}" for step in adder.trace(*operands).steps) == printed
-        for operands, printed in TRACES.items()
-    }
-    return {"same": same}
+    """Compare the steps of the shipped network, whose columns are unpadded like those in the paper's text."""
+    steps = {operands: Solver.load().trace(*operands).steps for operands in TRACES}
+    written = {operands: " ".join(f"{step.prompt} {step.text}" for step in each) for operands, each in steps.items()}
+    return {"same": {"+".join(operands): written[operands] == printed for operands, printed in TRACES.items()}}
 
 
-def _published(solver: Solver) -> Result:
-    return {"right": {str(len(x)): solver.solve(x, y, engine="sequential").answer == answer for x, y, answer in SUMS}}
+def _published(trained: Path) -> Result:
+    adder = Solver.load(trained)
+    return {"right": {str(len(x)): adder.solve(x, y, engine="sequential").answer == answer for x, y, answer in SUMS}}
 
 
-def _sums(solver: Solver, count: int, digits: int, families: list[str], watch: Watch) -> Result:
-    problems = evaluation.draw(solver.procedure, count=count, max_digits=digits, families=families)
-    return _evaluated(solver, problems, watch)
-
-
-def _long(solver: Solver, scale: Scale, watch: Watch) -> Result:
-    problems = evaluation.draw(
-        solver.procedure, count=scale.long_sums, max_digits=scale.long_digits, families=["uniform"], exactly=True
-    )
-    return _evaluated(solver, problems, watch)
-
-
-def _evaluated(solver: Solver, problems: list[evaluation.Problem], watch: Watch) -> Result:
+def _evaluated(trained: Path, watch: Watch, **drawn: Any) -> Result:
+    solver = Solver.load(trained)
+    problems = evaluation.draw(solver.procedure, **drawn)
     began = time.monotonic()
     result = evaluation.evaluate(solver, problems, engine="sequential", watch=watch).as_dict()
     return {**result, "engine": "sequential", "seconds": round(time.monotonic() - began, 1)}

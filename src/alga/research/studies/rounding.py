@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from alga import runs
-from alga.research import figures, trials
+from alga.research import markdown, trials
+from alga.research.figures import Panel, Series
 from alga.research.statistics import median, share
-from alga.research.studies.study import Findings, Record, Study
+from alga.research.studies.study import Record, Settings, Study, of, seeds
 from alga.training import recipes
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from torch import Tensor
-
-    from alga.research.sweeps import Settings
-    from alga.runs import Run
 
 FORMATS: Final = ("bfloat16", "float16", "int8", "int4")
 
@@ -26,92 +23,69 @@ class Rounding(Study):
 
     name = "rounding"
     title = "Rounded weights"
-    question = "Are the networks still right everywhere when their weights are kept in 16, 8 or 4 bits?"
-    method = (
-        "Every weight is rounded and the rounded network judged in float32 on every prompt. bfloat16 and float16: each "
-        "weight to the nearest; int8 and int4: each row of a matrix scaled so that its largest weight is 127 or 7, "
-        "then rounded to whole numbers; biases and norms are rounded likewise, each as one row. Ten adders by `fast` "
-        "(margin 5 at least), and every shipped network."
-    )
+    caption = "Rounded weights: shares and medians, 95 % intervals"
     measure = "alga.research.studies.rounding:measure"
 
     def plan(self, quick: bool) -> list[Settings]:
-        seeds = range(2 if quick else 10)
         models = ("addition", "parity") if quick else runs.shipped()
-        trained = [trials.settings(recipes.fast(), seed) for seed in seeds]
-        return [*trained, *({"model": model} for model in models)]
+        return [*trials.grid(recipes.fast(), {}, seeds(quick)), *({"model": model} for model in models)]
 
-    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
+    def record(self, settings: Settings, result: Record) -> Record:
         return {"model": settings.get("model"), "seed": settings.get("seed"), **result}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
-        trained = [record for record in records if record["model"] is None]
-        shipped = [record for record in records if record["model"] is not None]
+    def findings(self, records: Sequence[Record]) -> Record:
+        trained, shipped = _split(records)
         table = [["weights", "adders certified", "their least margin", "shipped networks certified"]]
         for name in ("float32", *FORMATS):
-            right = [record[name]["margin"] for record in trained if record[name]["wrong"] == 0]
-            table.append(
-                [
-                    name,
-                    f"{len(right)} of {len(trained)}",
-                    f"{median(right):.2f}" if right else "-",
-                    f"{_right(shipped, name)} of {len(shipped)}",
-                ]
-            )
+            right = _right(trained, name)
+            margin = f"{median(_margins(right, name)):.2f}" if right else "-"
+            table.append([name, of(right, trained), margin, of(_right(shipped, name), shipped)])
         fallen = [["shipped network that fails somewhere", *FORMATS]]
+        lost = []
         for record in shipped:
-            if any(record[name]["wrong"] for name in FORMATS):
-                verdicts = [
-                    f"{record[name]['wrong']:,} wrong" if record[name]["wrong"] else f"{record[name]['margin']:.2f}"
-                    for name in FORMATS
-                ]
-                fallen.append([record["model"], *verdicts])
-        counts = {name: _right(trained, name) for name in FORMATS}
-        answer = (
-            f"Of {len(trained)} adders {counts['float16']} are certified in float16, {counts['bfloat16']} in bfloat16, "
-            f"{counts['int8']} in int8 and {counts['int4']} in int4. Of the {len(shipped)} shipped networks "
-            f"{_right(shipped, 'float16')}, {_right(shipped, 'bfloat16')}, {_right(shipped, 'int8')} and "
-            f"{_right(shipped, 'int4')} are."
-        )
-        lost = ", ".join(
-            f"{record['model']} ({', '.join(name for name in FORMATS[:3] if record[name]['wrong'])})"
-            for record in shipped
-            if any(record[name]["wrong"] for name in FORMATS[:3])
-        )
-        failed = f"With 8 bits or more these shipped networks are no longer right everywhere: {lost or 'none'}."
-        return Findings(answer, failed, [table, fallen] if len(fallen) > 1 else [table])
+            wrong = {name: record[name]["wrong"] for name in FORMATS if record[name]["wrong"]}
+            if wrong:
+                cells = [f"{wrong[n]:,} wrong" if n in wrong else f"{record[n]['margin']:.2f}" for n in FORMATS]
+                fallen.append([record["model"], *cells])
+            if early := [name for name in wrong if name != "int4"]:
+                lost.append(f"{record['model']} ({', '.join(early)})")
+        own, ours = ({name: len(_right(group, name)) for name in FORMATS} for group in (trained, shipped))
+        return {
+            "adders": len(trained),
+            "networks": len(shipped),
+            "own": own,
+            "ours": ours,
+            "lost": ", ".join(lost) or "none",
+            "table": markdown.table(*table),
+            "fallen": markdown.table(*fallen) if len(fallen) > 1 else "",
+        }
 
-    def figure(self, records: Sequence[Record]) -> Figure:
-        trained = [record for record in records if record["model"] is None]
-        shipped = [record for record in records if record["model"] is not None]
+    def panels(self, records: Sequence[Record]) -> list[Panel]:
+        trained, shipped = _split(records)
         names = ("float32", *FORMATS)
-        margins = []
-        for i, name in enumerate(names):
-            if right := [record[name]["margin"] for record in trained if record[name]["wrong"] == 0]:
-                margins.append((i, median(right)))
-        certified = [
-            figures.Series(label, [(i, share(_right(group, name), len(group))) for i, name in enumerate(names)])
+        margins = [(i, median(_margins(r, name))) for i, name in enumerate(names) if (r := _right(trained, name))]
+        shares = [
+            Series(label, [(i, share(len(_right(group, name)), len(group))) for i, name in enumerate(names)])
             for label, group in (("adders by fast", trained), ("shipped networks", shipped))
         ]
-        panels = [
-            figures.Panel("weights kept in", "share certified", certified, names=names),
-            figures.Panel("weights kept in", "least margin", [figures.Series("adders", margins)], names=names),
+        return [
+            Panel("weights kept in", "share certified", shares, names=names),
+            Panel("weights kept in", "least margin", [Series("", margins)], names=names),
         ]
-        return figures.study(panels, "Rounded weights: shares and medians, 95 % intervals")
 
 
-def measure(settings: Settings) -> dict[str, Any]:
-    """Train or load a network, round its weights in every format, and judge each."""
+def measure(settings: Settings) -> Record:
+    """Train or load a network, round its weights to every format, and check each."""
     run = runs.load(settings["model"]) if "model" in settings else trials.trained(settings)[0].as_run()
     exact = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
-    results = {"float32": _judged(run)}
+    results = {"float32": _checked(run)}
     for name, rounded in _rounders().items():
         run.model.load_state_dict({key: rounded(tensor) for key, tensor in exact.items()})
-        results[name] = _judged(run)
+        results[name] = _checked(run)
     return results
 
 
-def _judged(run: Run) -> dict[str, Any]:
+def _checked(run: runs.Run) -> Record:
     certificate = run.judged().certificate
     assert certificate is not None
     margin = certificate.least_margin
@@ -134,5 +108,15 @@ def _rounders() -> dict[str, Callable[[Tensor], Tensor]]:
     }
 
 
-def _right(records: Sequence[Record], name: str) -> int:
-    return sum(record[name]["wrong"] == 0 for record in records)
+def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Return the records of trained adders, and those of shipped networks."""
+    shipped = [record for record in records if record["model"] is not None]
+    return [record for record in records if record["model"] is None], shipped
+
+
+def _right(records: Sequence[Record], name: str) -> list[Record]:
+    return [record for record in records if record[name]["wrong"] == 0]
+
+
+def _margins(records: Sequence[Record], name: str) -> list[float]:
+    return [record[name]["margin"] for record in records]

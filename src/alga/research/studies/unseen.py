@@ -2,107 +2,74 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Final
 
-from alga.research import figures, trials
+from alga.research import markdown, trials
+from alga.research.figures import Panel, Series
 from alga.research.statistics import Interval, median, share
-from alga.research.studies.study import Findings, Record, Study, gathered
+from alga.research.studies.study import Record, Settings, Study, gathered, of, picked, seeds
 from alga.training import recipes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from alga.research.sweeps import Settings
 
 NEARLY: Final = 90.0  # percent of the unseen prompts
 SHOWN: Final = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Unseen(Study):
-    """Prompts right among those that training never showed."""
+    """Accuracy on prompts that training never showed."""
 
     name = "unseen"
     title = "How much must be seen"
-    question = "A part of the 2,300 prompts is kept from training. How many of them does the network get right?"
-    method = (
-        "`fast` on `addition`; the seed chooses which prompts are shown; 800 iterations each, whatever the network "
-        "knows by then, and then every prompt is decoded."
-    )
+    caption = "Prompts never shown: medians and shares, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
-        recipe = dataclasses.replace(recipes.fast(), steps=150 if quick else 800, check_every=50)
-        return [
-            trials.settings(dataclasses.replace(recipe, shown=part), seed, to_the_end=True)
-            for part in ((0.2, 0.8) if quick else SHOWN)
-            for seed in range(2 if quick else 10)
-        ]
+        recipe = replace(recipes.fast(), steps=150 if quick else 800, check_every=50)
+        return trials.grid(recipe, {"shown": (0.2, 0.8) if quick else SHOWN}, seeds(quick), to_the_end=True)
 
-    def record(self, settings: Settings, result: dict[str, Any]) -> Record:
-        kept = ("wrong", "wrong_unseen", "unseen", "prompts", "steps")
-        return {
-            "shown": settings["recipe"]["shown"],
-            "seed": settings["seed"],
-            **{key: result[key] for key in kept},
-        }
+    def record(self, settings: Settings, result: Record) -> Record:
+        kept = picked(result, "wrong", "wrong_unseen", "unseen", "prompts", "steps")
+        return {"shown": settings["recipe"]["shown"], "seed": settings["seed"], **kept}
 
-    def findings(self, records: Sequence[Record]) -> Findings:
+    def findings(self, records: Sequence[Record]) -> Record:
         table = [["shown", "unseen prompts", "unseen right (%)", "shown wrong", "networks all right"]]
         groups = gathered(records, "shown")
+        right = {part: _right(members) for part, members in groups.items()}
         for part, members in groups.items():
-            seen_wrong = [record["wrong"] - record["wrong_unseen"] for record in members]
-            table.append(
-                [
-                    f"{part:.0%}",
-                    f"{members[0]['unseen']:,}",
-                    f"{_right(members):.1f}",
-                    f"{median(seen_wrong):,.0f}",
-                    f"{_whole(members)} of {len(members)}",
-                ]
-            )
-        enough = [part for part, members in groups.items() if 2 * _whole(members) >= len(members)]
-        first = min(groups)
-        most = (
-            f"{_from(min(enough), max(groups))} at least half of the networks are right on every prompt, shown or not"
-            if enough
-            else "At no share were half of the networks right on every prompt"
-        )
-        near = [part for part, members in groups.items() if _right(members).value >= NEARLY]
-        answer = (
-            f"With {first:.0%} of the domain shown, a median of {_right(groups[first]).value:.1f} % of the unseen "
-            f"prompts are right"
-            + (f", with {min(near):.0%} {_right(groups[min(near)]).value:.1f} %" if near else "")
-            + f". {most}."
-        )
-        not_all = [part for part, members in groups.items() if _whole(members) < len(members)]
-        failed = (
-            f"Not every seed is right everywhere, shown {', '.join(f'{part:.0%}' for part in not_all)}: without the "
-            "certificate one would not know which."
-            if not_all
-            else "Every seed was right everywhere."
-        )
-        return Findings(answer, failed, [table])
+            seen_wrong = median([record["wrong"] - record["wrong_unseen"] for record in members])
+            row = [f"{part:.0%}", f"{members[0]['unseen']:,}", f"{right[part]:.1f}", f"{seen_wrong:,.0f}"]
+            table.append([*row, of(_flawless(members), members)])
+        near = [part for part in groups if right[part].value >= NEARLY]
+        half = [part for part, members in groups.items() if 2 * len(_flawless(members)) >= len(members)]
+        weak = [f"{part:.0%}" for part, members in groups.items() if len(_flawless(members)) < len(members)]
+        return {
+            "least": min(groups),
+            "least_right": right[min(groups)].value,
+            "nearly": NEARLY,
+            "near": _least(near),
+            "half": _least(half),
+            "weak": ", ".join(weak) or "none",
+            "table": markdown.table(*table),
+        }
 
-    def figure(self, records: Sequence[Record]) -> Figure:
+    def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "shown").items()
         right = [(100 * part, _right(members)) for part, members in groups]
-        whole = [(100 * part, share(_whole(members), len(members))) for part, members in groups]
+        flawless = [(100 * part, share(len(_flawless(members)), len(members))) for part, members in groups]
         label = "part of the domain shown in training (%)"
-        panels = [
-            figures.Panel(label, "unseen prompts right (%)", [figures.Series("unseen", right)]),
-            figures.Panel(label, "share of networks right on every prompt", [figures.Series("all right", whole)]),
+        return [
+            Panel(label, "unseen prompts right (%)", [Series("", right)]),
+            Panel(label, "share of networks right on every prompt", [Series("", flawless)]),
         ]
-        return figures.study(panels, "Prompts never shown: medians and shares, 95 % intervals")
-
-
-def _from(part: float, most: float) -> str:
-    return f"At {part:.0%}, the most that was tried," if part == most else f"From {part:.0%} on"
 
 
 def _right(records: Sequence[Record]) -> Interval:
     return median([100 * (1 - record["wrong_unseen"] / record["unseen"]) for record in records])
 
 
-def _whole(records: Sequence[Record]) -> int:
-    return sum(record["wrong"] == 0 for record in records)
+def _flawless(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record["wrong"] == 0]
+
+
+def _least(parts: Sequence[float]) -> str:
+    return f"{min(parts):.0%}" if parts else "more than was tried"

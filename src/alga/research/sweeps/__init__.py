@@ -1,5 +1,5 @@
 """Many runs of one function, on this machine's cores or on a Dask cluster."""
 
-from alga.research.sweeps.sweep import Row, Say, Settings, run
+from alga.research.sweeps.sweep import Options, Row, Say, Settings, completed, run
 
-__all__ = ["Row", "Say", "Settings", "run"]
+__all__ = ["Options", "Row", "Say", "Settings", "completed", "run"]

@@ -9,13 +9,14 @@ import os
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import alga
 from alga.base.errors import AlgaError, missing_extra
 
-Settings = dict[str, Any]  # what JSON can say
+Settings = dict[str, Any]  # JSON values
 
 CONNECT_SECONDS: Final = 10  # timeout for the scheduler
 NO_WORKER_SECONDS: Final = 5  # without workers before the user is told
@@ -23,32 +24,22 @@ NO_WORKER_SECONDS: Final = 5  # without workers before the user is told
 _ONE_RUN = threading.Lock()  # a training sets the whole process's random state and threads
 
 
-class Future(Protocol):
-    """The common interface of loky's and Dask's futures."""
-
-    def add_done_callback(self, function: Callable[[Any], None], /) -> Any: ...
-    def result(self, timeout: float | None = None) -> Any: ...
-
-
-class Executor(Protocol):
+class Executor(ABC):
     """Carries out runs."""
 
-    @property
-    def capacity(self) -> int | None:
-        """How many runs to hand over at a time; None if the executor has its own queue."""
+    capacity: int | None = None  # how many runs to submit at a time; None if the executor has its own queue
+    worker_lost: type[BaseException]  # raised when a worker dies
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future: ...
-    def restarted(self) -> list[str]:
-        """Return the names of runs that the executor restarted since the last call."""
+    @abstractmethod
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
+        """Start a run; return a future with the interface of the standard library's."""
 
-    def news(self) -> list[str]:
-        """Return new messages for the user, one line each; raise if the executor cannot work."""
-
-    @property
-    def worker_lost(self) -> type[BaseException]:
-        """The exception raised when a worker dies."""
-
+    @abstractmethod
     def close(self) -> None: ...
+
+    def poll(self) -> tuple[list[str], list[str]]:
+        """Return the names of restarted runs and messages for the user since the last call; raise if it cannot work."""
+        return [], []
 
 
 def open_executor(cluster: str | None, workers: int | None, count: int) -> Executor:
@@ -58,40 +49,31 @@ def open_executor(cluster: str | None, workers: int | None, count: int) -> Execu
             return DaskExecutor(cluster)
         return LocalExecutor(min(count, workers or len(os.sched_getaffinity(0))))
     except ImportError as problem:
-        extra = "cluster" if cluster is not None else "lab"
-        raise missing_extra("a sweep", problem.name, extra) from None
+        raise missing_extra("a sweep", problem.name, "lab" if cluster is None else "cluster") from None
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Processes of this machine, each with one thread."""
 
     def __init__(self, count: int) -> None:
         import loky
 
-        self.capacity, self._loky = count, loky
-        self.worker_lost = loky.BrokenProcessPool
-        self._pool = self._fresh()
+        self.capacity, self.worker_lost, self._pool_type = count, loky.BrokenProcessPool, loky.ProcessPoolExecutor
+        self._pool = self._new_pool()
 
-    def _fresh(self) -> Any:
-        alone = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    def _new_pool(self) -> Any:
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
-        return self._loky.ProcessPoolExecutor(max_workers=self.capacity, env=alone, **watch)
+        return self._pool_type(max_workers=self.capacity, env=one_thread, **watch)
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future:
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
         work = (measured, measure, settings, alga.__version__)
         try:
-            future: Future = self._pool.submit(*work)
+            return self._pool.submit(*work)
         except (self.worker_lost, RuntimeError):  # a pool that lost a worker is broken
             self.close()
-            self._pool = self._fresh()
-            future = self._pool.submit(*work)
-        return future
-
-    def restarted(self) -> list[str]:
-        return []
-
-    def news(self) -> list[str]:
-        return []
+            self._pool = self._new_pool()
+            return self._pool.submit(*work)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, kill_workers=True)
@@ -108,10 +90,8 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """The workers of a Dask scheduler, which restarts a lost worker's runs by itself."""
-
-    capacity = None
 
     def __init__(self, address: str) -> None:
         import distributed
@@ -119,11 +99,9 @@ class DaskExecutor:
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report losses ourselves
         self.worker_lost = distributed.KilledWorker
         self._address = address
-        self._lost: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._joined: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._left: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()  # workers added and removed
         self._workers: set[str] = set()
-        self._told, self._alone_since = False, time.monotonic()  # about missing workers
+        self._warned, self._alone_since = False, time.monotonic()  # about missing workers
         self._names: dict[str, str] = {}  # by Dask's key
         self._futures: list[Any] = []  # a future that is dropped is cancelled
         try:
@@ -133,59 +111,58 @@ class DaskExecutor:
             raise AlgaError(f"no Dask scheduler answers at {address}: {reason}") from None
         self._client.subscribe_topic("all", self._heard)
         for worker in self._client.nthreads():
-            self._joined.put(worker)
+            self._events.put({"action": "add-worker", "worker": worker})
         try:
-            self.news()
+            self.poll()
         except AlgaError:
             self.close()
             raise
 
-    def submit(self, name: str, measure: str, settings: Settings) -> Future:
-        future = self._client.submit(_sent(), measure, settings, alga.__version__, pure=False)
+    def submit(self, name: str, measure: str, settings: Settings) -> Any:
+        future = self._client.submit(_by_value(), measure, settings, alga.__version__, pure=False)
         self._names[future.key] = name
         self._futures.append(future)
-        given: Future = future
-        return given
+        return future
 
     def _heard(self, event: tuple[float, Any]) -> None:
-        happened = event[1] if isinstance(event[1], dict) else {}
-        if happened.get("action") == "add-worker":
-            self._joined.put(happened["worker"])
-        elif happened.get("action") == "remove-worker":
-            self._left.put(happened["worker"])
-            for key in happened["processing-tasks"]:
-                self._lost.put(self._names.get(key, ""))
+        if isinstance(event[1], dict) and event[1].get("action") in {"add-worker", "remove-worker"}:
+            self._events.put(event[1])
 
-    def news(self) -> list[str]:
-        joined = _drained(self._joined)
-        left = _drained(self._left)
-        self._workers = (self._workers | {*joined}) - {*left}
+    def poll(self) -> tuple[list[str], list[str]]:
+        joined: set[str] = set()
+        restarted: list[str] = []
+        while not self._events.empty():
+            event = self._events.get()
+            if event["action"] == "add-worker":
+                joined.add(event["worker"])
+            else:
+                joined.discard(event["worker"])
+                self._workers.discard(event["worker"])
+                restarted += [self._names.get(key, "") for key in event["processing-tasks"]]
+        self._workers |= joined
         if joined:
             self._check(joined)
         if self._workers:
-            self._told, self._alone_since = False, time.monotonic()
-        elif not self._told and time.monotonic() - self._alone_since > NO_WORKER_SECONDS:
-            self._told = True
+            self._warned, self._alone_since = False, time.monotonic()
+        elif not self._warned and time.monotonic() - self._alone_since > NO_WORKER_SECONDS:
+            self._warned = True
             start = f"dask worker {self._address} --nthreads 1"
-            return [f"no worker has joined the Dask scheduler at {self._address}; waiting for one, started by: {start}"]
-        return []
+            return restarted, [f"waiting for a worker of the Dask scheduler at {self._address}; start one: {start}"]
+        return restarted, []
 
-    def _check(self, workers: list[str]) -> None:
+    def _check(self, workers: set[str]) -> None:
         """Raise if a worker cannot import alga."""
-        found = self._client.run(importlib.util.find_spec, alga.__name__, workers=workers, on_error="return")
+        found = self._client.run(importlib.util.find_spec, alga.__name__, workers=[*workers], on_error="return")
         for worker, spec in found.items():
             if spec is None:
                 raise without_alga(f"the Dask worker at {worker}")
-
-    def restarted(self) -> list[str]:
-        return _drained(self._lost)
 
     def close(self) -> None:
         self._client.cancel(self._futures)
         self._client.close()
 
 
-def _sent() -> Callable[[str, Settings, str], str]:
+def _by_value() -> Callable[[str, Settings, str], str]:
     """Return a closure around `measured` for Dask workers.
 
     Dask pickles module functions by name, and a worker that cannot import the module dies. A closure is pickled by
@@ -204,10 +181,6 @@ def without_alga(who: str) -> AlgaError:
     """Return the error for a worker without alga."""
     what = f"alga {alga.__version__} (in ALGA's checkout, pip install -e '.[cluster]')"
     return AlgaError(f"{who} has no alga: install {what} there, or stop that worker")
-
-
-def _drained(names: queue.SimpleQueue[str]) -> list[str]:
-    return [names.get() for _ in range(names.qsize())]
 
 
 def measured(measure: str, settings: Settings, version: str) -> str:

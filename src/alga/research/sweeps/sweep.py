@@ -1,8 +1,8 @@
 """Sweeps: one function over many settings, on this machine's cores or on a Dask cluster.
 
 Each result is a line of one JSONL file, synced to disk at once. Settings that already have a line are not run again, so
-a killed sweep resumes. A run whose worker dies is given to another; a failed run is recorded with its error and retried
-by the next call.
+a killed sweep resumes. If a worker dies, its run goes to another worker. A failed run is recorded with its error and
+retried by the next call.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import json
 import os
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from alga import runs
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.research.sweeps.executors import Executor, Future, Settings, open_executor, without_alga
+from alga.research.sweeps.executors import Executor, Settings, open_executor, without_alga
 
-__all__ = ["Row", "Say", "Settings", "run"]
+__all__ = ["Options", "Row", "Say", "Settings", "completed", "run"]
 
 Result = dict[str, Any]
 Say = Callable[[str], None]
@@ -31,7 +30,7 @@ Say = Callable[[str], None]
 MAX_RESULT_BYTES: Final = 2**30
 GATHER_SECONDS: Final = 5  # to fetch a finished result
 MAX_LOST_ALONE: Final = 2  # a run that kills its worker this often, running alone, is given up
-MOVED: Final = {  # functions as 0.1 named them: rows of its sweeps stay valid
+MOVED: Final = {  # names in version 0.1: rows of its sweeps stay valid
     "alga.trials:train": "alga.research.trials:train",
     "alga.studies.generations:measure": "alga.research.studies.generations:measure",
     "alga.studies.rounding:measure": "alga.research.studies.rounding:measure",
@@ -50,21 +49,18 @@ class Row:
     attempts: int = 1  # times it was given to a worker
 
 
-def run(
-    measure: str,
-    plan: Sequence[Settings],
-    out: str | os.PathLike[str],
-    *,
-    cluster: str | None = None,
-    workers: int | None = None,
-    watch: Watch = unwatched,
-    say: Say = lambda _: None,
-) -> list[Row]:
-    """Run `measure`, a function written as `module:name`, on each of the settings; return the rows in their order.
+class Options(TypedDict, total=False):
+    """Where a sweep runs and how it reports."""
 
-    `cluster` is the address of a Dask scheduler, whose workers have this version of alga; without one, `workers`
-    processes of this machine (as many as it has cores) do the work.
-    """
+    cluster: str | None  # address of a Dask scheduler whose workers have this version of alga
+    workers: int | None  # processes on this machine, one per core by default
+    watch: Watch
+    say: Say  # prints a message for the user
+
+
+def run(measure: str, plan: Sequence[Settings], out: str | os.PathLike[str], **options: Unpack[Options]) -> list[Row]:
+    """Run `measure`, a function written as `module:name`, on each of the settings; return the rows in their order."""
+    watch, say = options.get("watch", unwatched), options.get("say", lambda _: None)
     out = Path(os.path.realpath(out))  # so that a link leads to the same lock
     runs.check_no_run(out.parent)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +71,8 @@ def run(
         done = {name for name in names if name in rows and rows[name].error is None}
         todo = {name: settings for name, settings in zip(names, plan, strict=True) if name not in done}
         if todo:
-            work = _Work(measure, todo, open_executor(cluster, workers, len(todo)), say)
+            executor = open_executor(options.get("cluster"), options.get("workers"), len(todo))
+            work = _Work(measure, todo, executor, say)
             for name, row in work.rows(lambda: watch(len(done), len(set(names)))):
                 files.append(out, json.dumps({"measure": measure, **vars(row)}))
                 rows[name] = row
@@ -84,28 +81,35 @@ def run(
     return [rows[name] for name in names]
 
 
+def completed(rows: Sequence[Row]) -> list[tuple[Settings, Result]]:
+    """Return settings and result of every run; raise if one failed."""
+    if failed := [row.error for row in rows if row.result is None]:
+        raise AlgaError(f"{len(failed)} of {len(rows)} runs failed, the first with: {failed[0]}")
+    return [(row.settings, row.result) for row in rows if row.result is not None]
+
+
 class _Work:
     """The queue of a sweep: runs waiting, running, or suspected of having killed their worker."""
 
     def __init__(self, measure: str, todo: dict[str, Settings], executor: Executor, say: Say) -> None:
         self.measure, self.todo, self.executor, self.say = measure, todo, executor, say
         self.waiting = list(todo)
-        self.under_way: set[str] = set()
+        self.running: set[str] = set()
         self.suspects: list[str] = []  # a dying pool loses all its runs: each is retried alone, last
         self.attempts = dict.fromkeys(todo, 1)
         self.lost_alone = dict.fromkeys(todo, -1)  # the first loss was not alone
-        self.finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
+        self.finished: queue.SimpleQueue[tuple[str, Future[str]]] = queue.SimpleQueue()
 
     def rows(self, tick: Callable[[], None]) -> Iterator[tuple[str, Row]]:
         """Yield each run's row as it finishes; call `tick` while waiting."""
         try:
-            while self.waiting or self.under_way or self.suspects:
+            while self.waiting or self.running or self.suspects:
                 self._submit()
                 tick()
-                for line in self.executor.news():
-                    self.say(line)
-                if again := [name for name in self.executor.restarted() if name in self.under_way]:
-                    self._lost(again)
+                restarted, messages = self.executor.poll()
+                for message in messages:
+                    self.say(message)
+                self._lost([name for name in restarted if name in self.running])
                 try:
                     name, future = self.finished.get(timeout=POLL_SECONDS)
                 except queue.Empty:
@@ -117,25 +121,23 @@ class _Work:
             self.executor.close()
 
     def _submit(self) -> None:
-        while self.waiting and (self.executor.capacity is None or len(self.under_way) < self.executor.capacity):
-            self._hand_over(self.waiting.pop(0))
-        if not self.under_way and self.suspects:
-            self._hand_over(self.suspects.pop(0))
+        while self.waiting and len(self.running) < (self.executor.capacity or len(self.todo)):
+            self._start(self.waiting.pop(0))
+        if not self.running and self.suspects:
+            self._start(self.suspects.pop(0))
 
-    def _hand_over(self, name: str) -> None:
-        self.under_way.add(name)
+    def _start(self, name: str) -> None:
+        self.running.add(name)
         future = self.executor.submit(name, self.measure, self.todo[name])
-        future.add_done_callback(partial(self._done, name))
-
-    def _done(self, name: str, future: Future) -> None:
-        self.finished.put((name, future))
+        future.add_done_callback(lambda done: self.finished.put((name, done)))
 
     def _lost(self, names: Sequence[str]) -> None:
         for name in names:
             self.attempts[name] += 1
-        self.say(f"a worker was lost; {'1 run is' if len(names) == 1 else f'{len(names)} runs are'} given to another")
+        if names:
+            self.say(f"a worker was lost; restarting {len(names)} {'run' if len(names) == 1 else 'runs'}")
 
-    def _row(self, name: str, future: Future) -> Row | None:
+    def _row(self, name: str, future: Future[str]) -> Row | None:
         row = Row(self.todo[name], attempts=self.attempts[name])
         try:
             row.result, row.error = json.loads(future.result(timeout=GATHER_SECONDS))
@@ -143,18 +145,18 @@ class _Work:
             self.finished.put((name, future))
             return None
         except CancelledError:
-            raise AlgaError("the cluster's scheduler was lost; the same command goes on with what is left") from None
+            raise AlgaError("the cluster's scheduler was lost; run the same command again to continue") from None
         except ModuleNotFoundError:  # a worker that joined just now and was not checked yet
             raise without_alga("a Dask worker") from None
         except self.executor.worker_lost:
             self.lost_alone[name] += 1
             if self.lost_alone[name] < MAX_LOST_ALONE:
-                self.under_way.remove(name)
+                self.running.remove(name)
                 self.suspects.append(name)
                 self._lost([name])
                 return None
             row.error = f"its worker was lost {self.attempts[name]} times"
-        self.under_way.remove(name)
+        self.running.remove(name)
         if row.error:
             self.say(f"a run failed: {row.error}")
         return row
@@ -173,6 +175,6 @@ def _read(out: Path) -> dict[str, Row]:
             if not isinstance(row.settings, dict) or not isinstance(row.result or {}, dict):
                 raise TypeError("expected settings and a result")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise AlgaError(f"{out} holds something else than a sweep's results: {line[:60]!r}") from None
+            raise AlgaError(f"{out} has a line that is not a sweep result: {line[:60]!r}") from None
         rows[_name(MOVED.get(measure, measure), row.settings)] = row
     return rows
