@@ -172,7 +172,7 @@ def test_steps_and_domain_that_are_shown_are_held_to_the_table(forged: Path) -> 
 MINE = '''
 from alga.tasks import Digits, Procedure, Text
 from alga.tasks.addition import Addition
-from alga.tasks.lookahead import AdditionLookahead
+from alga.tasks.lookahead import Lookahead
 
 
 class FirstBackwards(Digits):
@@ -251,13 +251,13 @@ class Carried(Procedure):
         return str(min(5, a.count("1")))
 
 
-class Begun(AdditionLookahead):
+class Begun(Lookahead):
     """Begins with a carry."""
 
     name, start = "begun", "g"
 
 
-class Ungrouped(AdditionLookahead):
+class Ungrouped(Lookahead):
     """Composes otherwise, depending on the grouping."""
 
     name = "ungrouped"
@@ -305,7 +305,7 @@ def test_long_problems_of_unusual_tasks_are_solved_as_short_ones_are(name: str, 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Carried", "task carried: '0', carried from '4', does not mean the same before '0'"),
+        ("Carried", "task carried: '0', carried from '4', is not equivalent before '0'"),
         ("Begun", "task begun: looking ahead, 0+0 is '1', not '0'"),
         ("Ungrouped", "task ungrouped: composing g, k and g depends on the grouping"),
     ],

@@ -4,7 +4,12 @@ It is a `ValueError`, so Python users catch what they expect; the command line p
 Bugs raise other exceptions and keep their traceback.
 """
 
-# Packages that not everyone has, and the extra of pyproject.toml that brings each.
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# Optional packages, and the extra of pyproject.toml that installs each.
 EXTRAS = {
     "torch": "train", "matplotlib": "train", "onnx": "export", "onnxruntime": "export", "onnxscript": "export",
     "gmpy2": "bench", "flint": "proof", "loky": "lab", "distributed": "cluster", "fastapi": "serve", "uvicorn": "serve",
@@ -15,6 +20,27 @@ class AlgaError(ValueError):
     """Bad input; the message says what was expected and what was found."""
 
     __module__ = "alga"  # shown in tracebacks as people import it
+
+
+# What reading malformed content raises.
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+@contextmanager
+def blaming(what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> Iterator[None]:
+    """Turn an exception into one line: what it means, and the exception. An AlgaError already says it.
+
+    >>> with blaming("numbers.json is damaged"):
+    ...     int("x")
+    Traceback (most recent call last):
+    alga.AlgaError: numbers.json is damaged (ValueError: invalid literal for int() with base 10: 'x')
+    """
+    try:
+        yield
+    except AlgaError:
+        raise
+    except kinds as problem:
+        raise AlgaError(f"{what} ({type(problem).__name__}: {problem})") from None
 
 
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
@@ -29,7 +55,7 @@ def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
 
 
 def unloaded(problem: ImportError) -> AlgaError:
-    """Return the error for a package that was imported where nobody asked first whether it is there.
+    """Return the error for an optional package whose import failed.
 
     >>> str(unloaded(ModuleNotFoundError("No module named 'torch'", name="torch")))
     "this needs torch: in ALGA's checkout, pip install -e '.[train]'"
@@ -41,7 +67,7 @@ def unloaded(problem: ImportError) -> AlgaError:
 
 
 def installed(package: str) -> bool:
-    """Tell whether an optional package is there, without importing it."""
+    """Return whether an optional package is installed, without importing it."""
     from importlib.util import find_spec  # noqa: PLC0415 - help and error messages do not wait for it
 
     return find_spec(package) is not None

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from alga.base.errors import AlgaError
 from alga.base import folders
+from alga.base.errors import AlgaError
 from alga.base.folders import SAFE_OPEN, Folder, check_ordinary, check_size, closing_on_error, naming_file, read_handle
 
 LOCK: Final = ".lock"  # suffix of lock files
@@ -145,11 +145,11 @@ def _acquire(folder: Folder, lock: str) -> int | None:
 def _unlock(handle: int, folder: Folder, lock: str, holder: int) -> None:
     held = os.getpid() == holder  # a forked child inherits the handle but not the lock
     try:
-        if held and folders.fcntl is not None:
+        if held and folders.HAS_LOCKS:
             folder.remove(lock)  # before it is closed: afterwards another process may hold it
     finally:
         os.close(handle)
-    if held and folders.fcntl is None:
+    if held and not folders.HAS_LOCKS:
         folder.remove(lock)  # Windows removes no open file
 
 

@@ -23,8 +23,10 @@ from alga.base.errors import AlgaError
 
 try:
     import fcntl
+
+    HAS_LOCKS = True
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    HAS_LOCKS = False
 
 UNFINISHED: Final = ".unfinished"  # suffix of temporary files
 DISK_FULL_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -191,7 +193,7 @@ class Folder:
 
     def _remove_abandoned(self, name: str) -> None:
         """Remove a temporary file unless its writer still holds its lock; without locks, leftovers stay."""
-        if fcntl is None:
+        if not HAS_LOCKS:
             return
         with suppress(OSError, AlgaError):  # locked, not ours, or already gone
             handle = self.open(name, os.O_RDONLY)
@@ -204,7 +206,7 @@ class Folder:
 
 def lock_handle(handle: int) -> None:
     """Lock an open file until it is closed; BlockingIOError if another process holds the lock."""
-    if fcntl is None:
+    if not HAS_LOCKS:
         _log_missing_locks()
     else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -75,4 +75,4 @@ def _pick(pool: Tensor, count: int, generator: torch.Generator) -> Tensor:
 def _paper_second_type(domain: Domain) -> list[int]:
     """Return the domain index of every pair of a first-type step and a next column."""
     index = {prompt: i for i, prompt in enumerate(domain)}
-    return [index[prompt] for prompt in domain.prompts_of_second_steps()]
+    return [index[prompt] for prompt in domain.second_steps()]
