@@ -6,8 +6,12 @@ Bugs raise other exceptions and keep their traceback.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
+
+TYPE_CHECKING = False  # typing itself takes milliseconds to load
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 # Optional packages, and the extra of pyproject.toml that installs each.
 EXTRAS = {
@@ -41,6 +45,22 @@ def blaming(what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> It
         raise
     except kinds as problem:
         raise AlgaError(f"{what} ({type(problem).__name__}: {problem})") from None
+
+
+def one_line(problem: OSError) -> AlgaError:
+    """Return the error of the operating system as one line that names the file."""
+    return AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Prefix an AlgaError with the file that it is about, unless it names the file already."""
+    try:
+        yield
+    except AlgaError as problem:
+        if str(path) in str(problem):
+            raise
+        raise AlgaError(f"{path}: {problem}") from None
 
 
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:

@@ -63,7 +63,7 @@ class ModelConfig:
                 raise AlgaError(f"model setting {name} must be true or false, got {getattr(self, name)!r}")
         if type(self.query_width) is not int or not 0 <= self.query_width <= self.width // self.heads:
             most = self.width // self.heads
-            raise AlgaError(f"model setting query_width must lie in 0 to {most}, got {self.query_width!r}")
+            raise AlgaError(f"model setting query_width must be 0 to {most}, got {self.query_width!r}")
         read = self.input_length + self.output_length  # the last output token is written and not read
         if self.positions != "" and not (
             isinstance(self.positions, str)

@@ -1,6 +1,6 @@
 """Sums that break neural adders: families of problems for evaluation, each drawn with an explicit generator.
 
-Uniform digits almost never carry far, so a network may look right on them and be wrong on `99…9 + 1`.
+Uniform digits almost never carry far, so a network may be right on them and wrong on `99…9 + 1`.
 """
 
 from __future__ import annotations
@@ -74,18 +74,10 @@ def repeated_blocks(rng: Random, digits: int) -> tuple[str, ...]:
 FAMILIES: Mapping[str, Family] = {
     family.__name__.replace("_", "-"): family
     for family in (
-        uniform,
-        one_long_carry,
-        alternating_carries,
-        sums_of_nine,
-        sums_of_nine_and_a_carry,
-        all_nines,
-        zeros,
-        unequal_lengths,
-        equal_operands,
-        repeated_blocks,
+        uniform, one_long_carry, alternating_carries, sums_of_nine, sums_of_nine_and_a_carry, all_nines, zeros,
+        unequal_lengths, equal_operands, repeated_blocks,
     )
-}
+}  # fmt: skip
 
 
 def _number(rng: Random, digits: int) -> str:

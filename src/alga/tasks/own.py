@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from alga.base.errors import AlgaError, blaming
+from alga.base.errors import AlgaError, blaming, one_line
 from alga.tasks.procedure import Task
 from alga.tasks.validation import check
 
@@ -51,7 +51,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as problem:
-        raise AlgaError(f"{path}: {(problem.strerror or str(problem)).lower()}") from None
+        raise one_line(problem) from None
 
 
 def read(name: str, base: type[Base]) -> tuple[type[Base], str]:

@@ -47,7 +47,8 @@ class Sampler:
         self._targets_NO = targets_NO.to(device)
         first = [i for i, instance in enumerate(instances) if instance.context is None]
         second = [i for i, instance in enumerate(instances) if instance.context is not None]
-        pools = (first, _paper_second_type(domain) if contexts == "paper" else second)
+        index = {prompt: i for i, prompt in enumerate(domain)}
+        pools = (first, [index[prompt] for prompt in domain.second_steps()] if contexts == "paper" else second)
         order = torch.randperm(len(instances), generator=torch.Generator().manual_seed(seed)).tolist()
         kept = set(order[: round(shown * len(order))])
         self._first, self._second = (torch.tensor([i for i in pool if i in kept], dtype=torch.long) for pool in pools)
@@ -70,9 +71,3 @@ class Sampler:
 
 def _pick(pool: Tensor, count: int, generator: torch.Generator) -> Tensor:
     return pool[torch.randint(len(pool), (count,), generator=generator)] if count else pool[:0]
-
-
-def _paper_second_type(domain: Domain) -> list[int]:
-    """Return the domain index of every pair of a first-type step and a next column."""
-    index = {prompt: i for i, prompt in enumerate(domain)}
-    return [index[prompt] for prompt in domain.second_steps()]

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from alga.network.erf import erf
+from alga.network.forward import erf
 from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms
 from alga.trust.proof.rounding import (
     EPSILON,
