@@ -320,9 +320,9 @@ def test_tasks_that_go_wrong_after_some_columns_are_refused(name: str, message: 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("name = 5", "is no task yet (TypeError: its name must be printable text, got 5)"),
-        ("summary = '\\ud800'", "is no task yet (TypeError: its summary must be printable text, got '\\ud800')"),
-        ("symbols = '01ab\\ud800'", "is no task yet (TypeError: its symbols must be printable text"),
+        ("name = 5", "is not a valid task (TypeError: its name must be printable text, got 5)"),
+        ("summary = '\\ud800'", "is not a valid task (TypeError: its summary must be printable text, got '\\ud800')"),
+        ("symbols = '01ab\\ud800'", "is not a valid task (TypeError: its symbols must be printable text"),
     ],
 )
 @pytest.mark.usefixtures("mine")

@@ -6,11 +6,8 @@ Bugs raise other exceptions and keep their traceback.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 TYPE_CHECKING = False  # typing itself takes milliseconds to load
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # Optional packages, and the extra of pyproject.toml that installs each.
@@ -30,8 +27,7 @@ class AlgaError(ValueError):
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-@contextmanager
-def blaming(what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> Iterator[None]:
+class blaming:  # noqa: N801 - used as a `with` statement; not made by contextlib, which takes long to import
     """Turn an exception into one line: what it means, and the exception. An AlgaError already says it.
 
     >>> with blaming("numbers.json is damaged"):
@@ -39,28 +35,32 @@ def blaming(what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> It
     Traceback (most recent call last):
     alga.AlgaError: numbers.json is damaged (ValueError: invalid literal for int() with base 10: 'x')
     """
-    try:
-        yield
-    except AlgaError:
-        raise
-    except kinds as problem:
-        raise AlgaError(f"{what} ({type(problem).__name__}: {problem})") from None
+
+    def __init__(self, what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> None:
+        self._what, self._kinds = what, kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, self._kinds) and not isinstance(problem, AlgaError):
+            raise AlgaError(f"{self._what} ({type(problem).__name__}: {problem})") from None
+
+
+class naming(blaming):  # noqa: N801
+    """Prefix an AlgaError with the file that it is about, unless it names the file already."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, AlgaError) and self._what not in str(problem):
+            raise AlgaError(f"{self._what}: {problem}") from None
 
 
 def one_line(problem: OSError) -> AlgaError:
     """Return the error of the operating system as one line that names the file."""
     return AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}")
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Prefix an AlgaError with the file that it is about, unless it names the file already."""
-    try:
-        yield
-    except AlgaError as problem:
-        if str(path) in str(problem):
-            raise
-        raise AlgaError(f"{path}: {problem}") from None
 
 
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:

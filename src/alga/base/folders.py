@@ -166,11 +166,17 @@ class Folder:
         with naming_file(self.path / name), suppress(FileNotFoundError):
             os.unlink(self._at(name), dir_fd=self._handle)
 
-    def remove_abandoned(self) -> None:
-        """Remove temporary files left by killed writers."""
-        for name in self.names():
-            if name.startswith(".") and name.endswith(UNFINISHED):
-                self._remove_abandoned(name)
+    def remove_abandoned(self, prefix: str = ".") -> None:
+        """Remove temporary files left by killed writers, which no longer hold their locks; without locks they stay."""
+        for name in self.names() if HAS_LOCKS else ():
+            if name.startswith(prefix) and name.endswith(UNFINISHED):
+                with suppress(OSError, AlgaError):  # locked, not ours, or already gone
+                    handle = self.open(name, os.O_RDONLY)
+                    try:
+                        lock_handle(handle)
+                        self.remove(name)
+                    finally:
+                        os.close(handle)
 
     def _at(self, name: str) -> str:
         return name if self._handle is not None else str(self.path / name)
@@ -179,9 +185,7 @@ class Folder:
         """Create and lock the temporary file that will become `name`; remove those left by killed writers."""
         prefix = f".{os.fsdecode(os.fsencode(name)[:100])}."
         with suppress(PermissionError):  # a folder may be writable but not readable
-            for left in self.names():
-                if left.startswith(prefix) and left.endswith(UNFINISHED):
-                    self._remove_abandoned(left)
+            self.remove_abandoned(prefix)
         while True:
             temporary = f"{prefix}{secrets.token_hex(8)}{UNFINISHED}"
             handle = os.open(self._at(temporary), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self._handle)
@@ -190,18 +194,6 @@ class Folder:
             if self.has(temporary):
                 return handle, temporary
             os.close(handle)  # another process removed it before we locked it
-
-    def _remove_abandoned(self, name: str) -> None:
-        """Remove a temporary file unless its writer still holds its lock; without locks, leftovers stay."""
-        if not HAS_LOCKS:
-            return
-        with suppress(OSError, AlgaError):  # locked, not ours, or already gone
-            handle = self.open(name, os.O_RDONLY)
-            try:
-                lock_handle(handle)
-                self.remove(name)
-            finally:
-                os.close(handle)
 
 
 def lock_handle(handle: int) -> None:

@@ -58,7 +58,7 @@ def raise_on_signal() -> Iterator[None]:
         else:
             os.kill(os.getpid(), number)
         with suppress(ValueError):
-            heard.remove(number)  # whoever listens now reports it: this handler again, or a training
+            heard.remove(number)  # the current handler reports it: this one again, or a training's
 
     def handle(number: int, frame: FrameType | None) -> None:
         heard.append(number)

@@ -86,13 +86,6 @@ class Decoder:
         self._working: Module | None = None
         self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
 
-    @classmethod
-    def of(cls, model: Transformer, tokens: Tokens) -> Decoder:
-        """Decode by a torch module, as in training."""
-        from alga.network.module import Opened
-
-        return cls(Opened(model), tokens)
-
     @property
     def model(self) -> Transformer:
         """The network as a torch module."""

@@ -27,7 +27,7 @@ Array = NDArray[np.float32]
 
 
 class Module:
-    """A torch module, run as it is now: hooks, replaced parts and changed weights included."""
+    """A torch module in its current state: with hooks, replaced parts and changed weights."""
 
     def __init__(self, model: Transformer, config: ModelConfig) -> None:
         self.model, self.config = model, config
@@ -104,28 +104,6 @@ class Module:
                 yield
         finally:
             self.model.train(training)
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A torch module as a `decoder.Source`."""
-
-    model: Transformer
-
-    @property
-    def shape(self) -> ModelConfig:
-        """The shape of the module."""
-        return self.model.config
-
-    @property
-    def opened(self) -> Transformer:
-        """The module: it is what runs."""
-        return self.model
-
-    @property
-    def arrays(self) -> dict[str, Array]:
-        """The current weights."""
-        return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
 
 
 @dataclass(frozen=True)

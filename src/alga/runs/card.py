@@ -1,4 +1,4 @@
-"""The model card: a run in words, as `README.md` in its folder."""
+"""The model card: `README.md` in a run folder."""
 
 from __future__ import annotations
 

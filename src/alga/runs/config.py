@@ -91,7 +91,7 @@ def read(snapshot: Snapshot) -> Config:
         data = snapshot.read(NAME, LARGEST_FILE)
     except FileNotFoundError:
         raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {NAME}") from None
-    with naming(path), blaming(f"{path} is no configuration of a run"):
+    with naming(path), blaming(f"{path} is not a run's configuration"):
         content = json.loads(data)
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")

@@ -18,7 +18,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from alga.base import files
-from alga.base.errors import MALFORMED, AlgaError, blaming, naming
+from alga.base.errors import MALFORMED, AlgaError, naming
 from alga.network import weight_header
 from alga.runs import torch_files
 from alga.runs.config import IDENTITY
@@ -54,13 +54,18 @@ class Brought:
 def read(path: Path) -> Brought:
     """Return the weights in a file of any of the three kinds."""
     data, identity = files.read(path, LARGEST), None
-    with naming(path), blaming(f"{path} is damaged", (*MALFORMED, RuntimeError)):
-        if data[:2] == b"\x1f\x8b":
-            weights = _from_r(data)
-        elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
-            weights = torch_files.tensors(data, LARGEST)
-        else:
-            identity, weights = _from_safetensors(data, path)
+    try:
+        with naming(path):
+            if data[:2] == b"\x1f\x8b":
+                weights = _from_r(data)
+            elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
+                weights = torch_files.tensors(data, LARGEST)
+            else:
+                identity, weights = _from_safetensors(data, path)
+    except AlgaError:
+        raise
+    except (*MALFORMED, RuntimeError) as problem:  # whose text may be as long as the file
+        raise AlgaError(f"{path} is damaged ({type(problem).__name__})") from None
     ours = {name for name in weights if OURS.fullmatch(name)}
     if ours and ours != weights.keys():
         odd = min(weights.keys() - ours)

@@ -85,7 +85,7 @@ class Recipe:
         known = {each.name for each in dataclasses.fields(ModelConfig)} - FROM_TASK
         for name in self.options:
             if name not in known or hasattr(self, name):
-                raise AlgaError(f"recipe setting options holds {name!r}, which is no further option of a network")
+                raise AlgaError(f"recipe setting options holds {name!r}, which is not an option of a network")
 
     @property
     def run_name(self) -> str:

@@ -91,7 +91,7 @@ class Weights:
 
     @property
     def altered(self) -> str:
-        """How the module computes something else than its weights say, in words; empty if it does not."""
+        """How the module differs from its weights and configuration, in words; empty if it does not."""
         if self.opened is None:
             return ""
         from alga.network.alterations import alteration

@@ -58,7 +58,7 @@ class Layout(ABC):
         """Return operands that have these columns (leading zeros allowed), or None if no problem has them."""
 
     def rows(self, *operands: str) -> tuple[str, ...] | None:
-        """Return the operands as they stand one above the other, or None if columns are not made of rows."""
+        """Return the operands as aligned rows, or None if columns are not made of rows."""
         return None
 
     def all_columns(self) -> list[str]:
@@ -116,7 +116,7 @@ class Rows(Layout):
 
     @abstractmethod
     def rows(self, *operands: str) -> tuple[str, ...]:
-        """Return the operands as they stand one above the other; refuse those outside the layout's range."""
+        """Return the operands as aligned rows; refuse those outside the layout's range."""
 
     def split(self, *operands: str) -> list[str]:
         """Return the columns of the rows."""

@@ -141,13 +141,10 @@ def signed_answer(verb: str, operands: Sequence[str], base: int) -> str:
     if verb == "cmp":
         return "<" if a < others[0] else "=" if a == others[0] else ">"
     if verb == "divmod":
-        return " ".join(_signed_text(part, base) for part in divmod(a, others[0]))
-    value = sum(others, a) if verb == "add" else a - others[0] if verb == "sub" else a * others[0]
-    return _signed_text(value, base)
-
-
-def _signed_text(value: int, base: int) -> str:
-    return f"-{text_of(-value, base)}" if value < 0 else text_of(value, base)
+        values = [*divmod(a, others[0])]
+    else:
+        values = [sum(others, a) if verb == "add" else a - others[0] if verb == "sub" else a * others[0]]
+    return " ".join(f"{'-' * (value < 0)}{text_of(abs(value), base)}" for value in values)
 
 
 def _padded(value: int, base: int, size: int) -> str:

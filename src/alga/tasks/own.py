@@ -73,10 +73,10 @@ def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
 
 
 def blaming_runs(task: Task) -> AbstractContextManager[None]:
-    """Report an exception in a user's own task while a problem is solved as an error in it; ours stay as they are."""
+    """Report an exception while a problem is solved as an error in the user's own task; ours keep their traceback."""
     return blaming(f"{task.name}: its own code failed", (Exception,)) if task.source else nullcontext()
 
 
 def _blaming_file(name: str, base: type) -> AbstractContextManager[None]:
     path, _, kind = name.rpartition(":")
-    return blaming(f"{path}: {kind} is no {base.__name__.lower()} yet", (Exception, SystemExit))
+    return blaming(f"{path}: {kind} is not a valid {base.__name__.lower()}", (Exception, SystemExit))

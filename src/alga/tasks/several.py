@@ -38,7 +38,7 @@ class Several(Procedure):
         return tuple(found)
 
     def step(self, before: str | None, column: str) -> str:
-        """Let the marked procedure answer.
+        """Return the step of the marked procedure.
 
         >>> Several().step("15", "+77"), Several().step("-7", "-52"), Several().step("63", "×97")
         ('15', '2', '69')

@@ -67,16 +67,8 @@ class Training:
             weight_decay=self.recipe.weight_decay,
             fused=True,
         )
-        self._sampler = Sampler(
-            config.task.domain,
-            config.tokens,
-            contexts=self.recipe.contexts,
-            second_type_share=self.recipe.second_type_share,
-            shown=self.recipe.shown,
-            seed=seed,
-            device=self.device,
-        )
-        self._decoder = Decoder.of(self.model, config.tokens)
+        self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
+        self._decoder = Decoder(Weights.of(config, self.model), config.tokens)
 
     @classmethod
     def start(
@@ -229,7 +221,7 @@ class Training:
         return f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
 
     def as_run(self) -> Run:
-        """Return the network as it is now, with its certificate if it has one."""
+        """Return the current network, with its certificate if it has one."""
         return Run(
             name=str(self.folder),
             config=self.config,
