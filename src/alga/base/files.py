@@ -26,11 +26,7 @@ MAX_LINKS: Final = 40  # symbolic links followed in a row, as in Linux
 
 def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes."""
-    handle = _open(path)
-    try:
-        return read_handle(handle, path, limit)
-    finally:
-        os.close(handle)
+    return read_handle(_open(path), path, limit)
 
 
 def _open(path: Path, flags: int = os.O_RDONLY) -> int:

@@ -103,11 +103,7 @@ class Folder:
 
     def read(self, name: str, limit: int) -> bytes:
         """Return a file's content; refuse more than `limit` bytes."""
-        handle = self.open(name, os.O_RDONLY)
-        try:
-            return read_handle(handle, self.path / name, limit)
-        finally:
-            os.close(handle)
+        return read_handle(self.open(name, os.O_RDONLY), self.path / name, limit)
 
     def sha256(self, name: str, limit: int) -> str:
         """Return the hash of a file's content; refuse more than `limit` bytes."""
@@ -220,10 +216,10 @@ def closing_on_error(handle: int) -> Iterator[None]:
 
 
 def read_handle(handle: int, path: Path, limit: int) -> bytes:
-    """Return an open file's content; refuse more than `limit` bytes, if possible before reading."""
-    size = os.fstat(handle).st_size
-    check_size(size, path, limit)
-    with os.fdopen(handle, "rb", closefd=False) as file:
+    """Read and close an open file; refuse more than `limit` bytes, if possible before reading."""
+    with os.fdopen(handle, "rb") as file:
+        size = os.fstat(handle).st_size
+        check_size(size, path, limit)
         data = file.read(size + 1)
         if len(data) > size:  # it grew, or its size is unknown
             data += file.read(limit + 1 - len(data))

@@ -58,10 +58,10 @@ def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Ta
 def _ours(certificate: Certificate, config: Config) -> bool:
     """Return whether all words and numbers are of the kind that we write: they are printed and copied into a card."""
     bounds = certificate.proof.bounds if certificate.proof is not None else ()
-    machine = certificate.machine if isinstance(certificate.machine, dict) else {"": None}
     prompts = (certificate.least_margin_prompt, *(bound.prompt for bound in bounds))
     names = (certificate.dtype, *(bound.arithmetic for bound in bounds))
-    texts = [*machine, *(str(value) if type(value) is int else value for value in machine.values())]
+    values = (str(value) if type(value) is int else value for value in certificate.machine.values())
+    texts = [*certificate.machine, *values]
     texts += [certificate.proof.assumptions] if certificate.proof is not None else []
     return (
         all(isinstance(prompt, str) and prompt in config.task.domain for prompt in prompts)
