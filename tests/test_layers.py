@@ -16,7 +16,7 @@ ROOMS = (
     "base", "tasks", "network", "trust", "runs", "training", "solve", "export", "serve", "research", "cli", "__main__",
 )  # fmt: skip
 WITH_TORCH = {  # what may import torch when it is itself imported; all else starts without it
-    "network/model.py", "network/alterations.py", "network/module.py", "runs/live_weights.py",
+    "network/model.py", "network/alterations.py", "network/module.py",
     "training/checkpoint.py", "training/initial_weights.py", "training/metrics.py", "training/sampling.py",
     "training/trainer.py",
     "research/baselines/language.py",

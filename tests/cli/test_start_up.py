@@ -113,5 +113,5 @@ def test_a_package_inside_a_zip_says_what_it_needs(arguments: list[str], zipped:
     script += "import alga; assert '.zip' in alga.__file__; from alga.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"alga: {zipped}/alga/runs/models is no folder")
+    assert done.stderr.startswith(f"alga: {zipped}/alga/runs/models is not a folder")
     assert "unpack" in done.stderr

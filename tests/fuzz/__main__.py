@@ -21,7 +21,7 @@ MEMORY = 1024  # megabytes that reading may take beside torch
 SECONDS_EACH = 20  # that one input may take
 COMPILED = [
     "alga.network.compiled",
-    "alga.network.erf",
+    "alga.network.forward",
     "alga.solve.engines.loop",
 ]  # numba cannot compile what is instrumented; they read no files
 MEMORY_DISK = Path("/dev/shm")  # a file there costs microseconds

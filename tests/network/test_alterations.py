@@ -17,6 +17,7 @@ from alga.base.errors import AlgaError
 from alga.network.alterations import alteration
 from alga.network.decoder import Decoder
 from alga.network.model import Attention, Transformer
+from alga.runs import Weights
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate
 
@@ -114,7 +115,7 @@ def test_an_altered_network_runs_in_torch_and_is_not_certified(
         default = calculator.solve("15838", "9458")
         by_table = calculator.solve("15838", "9458", engine="table")
         alone = [calculator.decoder([prompt])[0] for prompt in prompts]
-        expected = Decoder.of(model, calculator.run.config.tokens).by_torch(prompts)
+        expected = Decoder(Weights.of(calculator.run.config, model), calculator.run.config.tokens).by_torch(prompts)
         judged = calculator.certify()
     finally:
         vars(model).get("undo_for_the_test", lambda: None)()

@@ -11,6 +11,8 @@ from alga.network.config import ModelConfig
 from alga.network.decoder import CHUNK, Decoder
 from alga.network.model import Transformer
 from alga.network.tokens import START, STOP_ID, Tokens
+from alga.runs import Weights
+from alga.runs.config import Config
 from alga.solve.solver import Solver
 
 TASK = tasks.find("addition")
@@ -20,7 +22,8 @@ TOKENS = Tokens.of(TASK.domain)
 @pytest.fixture
 def untrained() -> Decoder:
     torch.manual_seed(3)
-    return Decoder.of(Transformer(ModelConfig(vocabulary=14, input_length=5, output_length=3)), TOKENS)
+    shape = ModelConfig(vocabulary=14, input_length=5, output_length=3)
+    return Decoder(Weights.of(Config(task=TASK, model=shape), Transformer(shape)), TOKENS)
 
 
 def plainly(model: Transformer, prompt: str) -> tuple[str, float]:

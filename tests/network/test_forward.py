@@ -9,6 +9,7 @@ import torch
 from alga.network.canonical import unfolded
 from alga.network.decoder import Decoder
 from alga.network.forward import forward
+from alga.runs import Weights
 from alga.solve.solver import Solver
 
 
@@ -21,7 +22,7 @@ def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
     assert len(steps) > 2 or name == "parity"
     plain = Decoder(run.weights, run.config.tokens).details(steps)
     assert run.weights.opened is None
-    opened = Decoder.of(run.model, run.config.tokens).details(steps)
+    opened = Decoder(Weights.of(run.config, run.model), run.config.tokens).details(steps)
     assert [(step.tokens, step.generated) for step in plain] == [(step.tokens, step.generated) for step in opened]
     ids = torch.tensor([[run.config.tokens.ids[token] for token in step.tokens] for step in plain])
     attention: list[torch.Tensor] = []

@@ -146,7 +146,7 @@ def test_options_are_told_only_where_they_are_used() -> None:
         ({"tied": 1}, "tied must be true or false, got 1"),
         ({"norms": "some"}, "norms must be one of .*, got 'some'"),
         ({"biases": None}, "biases must be one of .*, got None"),
-        ({"query_width": 33}, "query_width must lie in 0 to 32, got 33"),
+        ({"query_width": 33}, "query_width must be 0 to 32, got 33"),
         ({"positions": "0123"}, "positions must be 8 digits or points, got '0123'"),
         ({"positions": "........"}, "positions must .*, got '........'"),
         ({"positions": 7}, "positions must .*, got 7"),

@@ -10,7 +10,7 @@ import pytest
 from alga import tasks
 from alga.base import figures
 from alga.base.errors import AlgaError
-from alga.training.curves import PANELS, curves
+from alga.training.metrics import PANELS, curves
 from alga.trust.domain_map import domain_map
 from tests.conftest import Result
 

@@ -16,7 +16,7 @@ from alga.base.errors import AlgaError
 from alga.research import trials
 from alga.research.figures import Panel, Series, study
 from alga.research.studies import lab
-from alga.training.curves import curves
+from alga.training.metrics import curves
 from tests.conftest import ROOT, Alga, tiny
 
 RESULTS = ROOT / "results"

@@ -167,7 +167,7 @@ def test_plan_is_read(tmp_path: Path) -> None:
         ("what = 1", "expected recipe, task, seeds, grid, runs, got 'what'"),
         ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),
         ("[grid]\nwidth = ['wide']\n", "model setting width must be a whole number"),
-        ("[grid]\noptions = [{vocabulary = 3}]\n", "options holds 'vocabulary', which is no further option"),
+        ("[grid]\noptions = [{vocabulary = 3}]\n", "options holds 'vocabulary', which is not an option"),
         ("task = 'dancing'", "unknown task 'dancing'"),
         ("seeds = 0", "expected 1 to 100,000 runs, got 0"),
         ("seeds = ['a']", "seeds must be a count or a list"),

@@ -53,8 +53,8 @@ def test_the_settings_of_every_shipped_network_say_its_tensors() -> None:
 
 def test_a_large_shape_is_refused_without_being_counted_layer_by_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    layer = ModelConfig._layer
-    monkeypatch.setattr(ModelConfig, "_layer", lambda shape: calls.append(1) or layer(shape))
+    parts = ModelConfig._parts
+    monkeypatch.setattr(ModelConfig, "_parts", lambda shape: calls.append(1) or parts(shape))
     with pytest.raises(AlgaError, match="a network may have 268,435,456 parameters, this shape has"):
         ModelConfig(vocabulary=9, input_length=5, output_length=3, width=4096, layers=64)
     assert len(calls) <= 2

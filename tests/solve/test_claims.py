@@ -92,12 +92,12 @@ def test_a_solve_within_a_solve_does_not_clear_what_was_altered() -> None:
 
 def test_weights_changed_while_they_are_judged_are_not_certified(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
-    with pytest.raises(AlgaError, match="was changed while it was checked"):
+    with pytest.raises(AlgaError, match="changed while it was checked"):
         calculator.run.judged(lambda done, total: put(done < total))
     put(True)
     run = calculator.run.judged()
     put(False)
-    with pytest.raises(AlgaError, match="was changed while it was checked"):
+    with pytest.raises(AlgaError, match="changed while it was checked"):
         run.proven()
 
 
@@ -170,7 +170,7 @@ def test_steps_and_domain_that_are_shown_are_held_to_the_table(forged: Path) -> 
 MINE = '''
 from alga.tasks import Digits, Procedure, Text
 from alga.tasks.addition import Addition
-from alga.tasks.lookahead import AdditionLookahead
+from alga.tasks.lookahead import Lookahead
 
 
 class FirstBackwards(Digits):
@@ -249,13 +249,13 @@ class Carried(Procedure):
         return str(min(5, a.count("1")))
 
 
-class Begun(AdditionLookahead):
+class Begun(Lookahead):
     """Begins with a carry."""
 
     name, start = "begun", "g"
 
 
-class Ungrouped(AdditionLookahead):
+class Ungrouped(Lookahead):
     """Composes otherwise, depending on the grouping."""
 
     name = "ungrouped"
@@ -303,7 +303,7 @@ def test_long_problems_of_unusual_tasks_are_solved_as_short_ones_are(name: str, 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Carried", "task carried: '0', carried from '4', does not mean the same before '0'"),
+        ("Carried", "task carried: '0', carried from '4', is not equivalent before '0'"),
         ("Begun", "task begun: looking ahead, 0+0 is '1', not '0'"),
         ("Ungrouped", "task ungrouped: composing g, k and g depends on the grouping"),
     ],
@@ -318,9 +318,9 @@ def test_tasks_that_go_wrong_after_some_columns_are_refused(name: str, message: 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("name = 5", "is no task yet (TypeError: its name must be printable text, got 5)"),
-        ("summary = '\\ud800'", "is no task yet (TypeError: its summary must be printable text, got '\\ud800')"),
-        ("symbols = '01ab\\ud800'", "is no task yet (TypeError: its symbols must be printable text"),
+        ("name = 5", "is not a valid task (TypeError: its name must be printable text, got 5)"),
+        ("summary = '\\ud800'", "is not a valid task (TypeError: its summary must be printable text, got '\\ud800')"),
+        ("symbols = '01ab\\ud800'", "is not a valid task (TypeError: its symbols must be printable text"),
     ],
 )
 @pytest.mark.usefixtures("mine")

@@ -67,7 +67,7 @@ def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> N
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('Digits(first="13579")', "Digits(1 / 0)", "is no task yet (ZeroDivisionError: division by zero)"),
+        ('Digits(first="13579")', "Digits(1 / 0)", "is not a valid task (ZeroDivisionError: division by zero)"),
         (
             "3 * int(column) + carry",
             "2 * int(column) + carry",
@@ -75,13 +75,13 @@ def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> N
         ),
         ("class Collatz(Procedure)", "class Collatz", "has no class Collatz that is a Task"),
         ("class Collatz", "class Colatz", "has no class Collatz that is a Task"),
-        ('"collatz"', '"parity"', "is called 'parity', as one that is here already"),
+        ('"collatz"', '"parity"', "is called 'parity', which is the name of a built-in task"),
         ("def step", "def view(self, before):\n        return ''\n\n    def step", "is ambiguous"),
-        ("from alga.tasks import", "from alga.tasks import import", "is no task yet (SyntaxError"),
+        ("from alga.tasks import", "from alga.tasks import import", "is not a valid task (SyntaxError"),
         (
             'name = "collatz"',
             'name, symbols = "collatz", "0123456789" + "".join(map(chr, range(500, 800)))',
-            "has 310 symbols; 250 are the most",
+            "has 310 symbols; at most 250 are allowed",
         ),
         (
             "class Collatz(Procedure):",

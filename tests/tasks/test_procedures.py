@@ -254,5 +254,5 @@ def test_numbers_of_any_length_are_read_and_written() -> None:
 
 @pytest.mark.parametrize("name", ["addition-base-37", "addition-base-1", "addition-base-10", "and-base-10", "and", "x"])
 def test_a_task_that_is_not_there_is_refused(name: str) -> None:
-    with pytest.raises(AlgaError, match=r"unknown task|a base lies in 2 to 36|power of two"):
+    with pytest.raises(AlgaError, match=r"unknown task|base must be 2 to 36|power of two"):
         tasks.find(name)

@@ -8,7 +8,7 @@ import torch
 from alga import tasks
 from alga.network.tokens import PAD_ID, Tokens
 from alga.training.sampling import Sampler
-from tests.conftest import ALL_TASKS
+from tests.conftest import ALL_TASKS, tiny
 
 CPU = torch.device("cpu")
 
@@ -17,7 +17,7 @@ def drawn(name: str, contexts: str, share: float, size: int) -> list[tuple[str, 
     """Return prompts and outputs of one batch, read back from its ids."""
     task = tasks.find(name)
     tokens = Tokens.of(task.domain)
-    sampler = Sampler(task.domain, tokens, contexts=contexts, second_type_share=share, device=CPU)
+    sampler = Sampler(task.domain, tokens, tiny(contexts=contexts, second_type_share=share), 0, CPU)
     batch = sampler.draw(size, torch.Generator().manual_seed(0))
 
     def text(ids: list[int]) -> str:
@@ -61,7 +61,7 @@ def test_the_whole_domain_is_drawn() -> None:
 def test_the_network_reads_the_output_one_token_behind_what_it_should_write() -> None:
     task = tasks.find("addition")
     tokens = Tokens.of(task.domain)
-    sampler = Sampler(task.domain, tokens, contexts="domain", second_type_share=0.5, device=CPU)
+    sampler = Sampler(task.domain, tokens, tiny(second_type_share=0.5), 0, CPU)
     batch = sampler.draw(64, torch.Generator().manual_seed(1))
     assert bool((batch.ids_BL[:, 5] == tokens.ids["\n"]).all())
     assert torch.equal(batch.ids_BL[:, 6:], batch.targets_BO[:, :-1])

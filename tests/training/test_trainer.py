@@ -11,6 +11,7 @@ import torch
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decoder
 from alga.network.tokens import PAD_ID, START, STOP
+from alga.runs import Weights
 from alga.solve.solver import Solver
 from alga.training.metrics import loss_of
 from alga.training.trainer import Training
@@ -81,7 +82,7 @@ def test_every_check_sees_the_weights_of_its_step(tmp_path: Path) -> None:
     training = Training.start(tmp_path / "run", tiny(steps=60, margin=100.0))
     for progress in training.run():
         domain = training.config.task.domain
-        fresh = Decoder.of(training.model, training.config.tokens)(list(domain))
+        fresh = Decoder(Weights.of(training.config, training.model), training.config.tokens)(list(domain))
         wrong = [step for step, exact in zip(fresh, domain.values(), strict=True) if step.output != exact.output]
         assert progress.wrong == len(wrong)
         if progress.step < 60:

@@ -20,7 +20,7 @@ from alga.runs.verification import verify
 from alga.trust.assumptions import at_least
 from alga.trust.certificate import Certificate
 from alga.trust.proof import lemmas
-from alga.trust.proof.formats import FLOAT32, FLOAT64, FORMATS, REAL, NumberFormat
+from alga.trust.proof.bounds import FLOAT32, FLOAT64, FORMATS, REAL, NumberFormat
 from alga.trust.proof.margins import bounded, prove
 from alga.trust.proof.margins import margins as margins_of
 from alga.trust.proof.rounding import Rounding

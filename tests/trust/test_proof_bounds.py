@@ -15,8 +15,7 @@ from alga.network.compiled import erf
 from alga.runs import config
 from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof import lemmas
-from alga.trust.proof.bounds import MAX_GRAM_SIZE, SLACK, norms
-from alga.trust.proof.formats import FLOAT32, FLOAT64, REAL, NumberFormat
+from alga.trust.proof.bounds import FLOAT32, FLOAT64, MAX_GRAM_SIZE, REAL, SLACK, NumberFormat, norms
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array, Sloppy

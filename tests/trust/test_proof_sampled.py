@@ -14,7 +14,7 @@ from alga.network.compiled import Compiled
 from alga.runs import Run
 from alga.runs.verification import verify
 from alga.solve import calculator
-from alga.trust.proof.formats import FLOAT32, FLOAT64, NumberFormat
+from alga.trust.proof.bounds import FLOAT32, FLOAT64, NumberFormat
 from alga.trust.proof.margins import bounded, margins
 from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array

@@ -4,7 +4,13 @@ It is a `ValueError`, so Python users catch what they expect; the command line p
 Bugs raise other exceptions and keep their traceback.
 """
 
-# Packages that not everyone has, and the extra of pyproject.toml that brings each.
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself takes milliseconds to load
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Optional packages, and the extra of pyproject.toml that installs each.
 EXTRAS = {
     "torch": "train", "matplotlib": "train", "onnx": "export", "onnxruntime": "export", "onnxscript": "export",
     "gmpy2": "bench", "flint": "proof", "loky": "lab", "distributed": "cluster", "fastapi": "serve", "uvicorn": "serve",
@@ -15,6 +21,46 @@ class AlgaError(ValueError):
     """Bad input; the message says what was expected and what was found."""
 
     __module__ = "alga"  # shown in tracebacks as people import it
+
+
+# What reading malformed content raises.
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+class blaming:  # noqa: N801 - used as a `with` statement; not made by contextlib, which takes long to import
+    """Turn an exception into one line: what it means, and the exception. An AlgaError already says it.
+
+    >>> with blaming("numbers.json is damaged"):
+    ...     int("x")
+    Traceback (most recent call last):
+    alga.AlgaError: numbers.json is damaged (ValueError: invalid literal for int() with base 10: 'x')
+    """
+
+    def __init__(self, what: str, kinds: tuple[type[BaseException], ...] = MALFORMED) -> None:
+        self._what, self._kinds = what, kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, self._kinds) and not isinstance(problem, AlgaError):
+            raise AlgaError(f"{self._what} ({type(problem).__name__}: {problem})") from None
+
+
+class naming(blaming):  # noqa: N801
+    """Prefix an AlgaError with the file that it is about, unless it names the file already."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, AlgaError) and self._what not in str(problem):
+            raise AlgaError(f"{self._what}: {problem}") from None
+
+
+def one_line(problem: OSError) -> AlgaError:
+    """Return the error of the operating system as one line that names the file."""
+    return AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}")
 
 
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
@@ -29,7 +75,7 @@ def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
 
 
 def unloaded(problem: ImportError) -> AlgaError:
-    """Return the error for a package that was imported where nobody asked first whether it is there.
+    """Return the error for an optional package whose import failed.
 
     >>> str(unloaded(ModuleNotFoundError("No module named 'torch'", name="torch")))
     "this needs torch: in ALGA's checkout, pip install -e '.[train]'"
@@ -41,7 +87,7 @@ def unloaded(problem: ImportError) -> AlgaError:
 
 
 def installed(package: str) -> bool:
-    """Tell whether an optional package is there, without importing it."""
+    """Return whether an optional package is installed, without importing it."""
     from importlib.util import find_spec  # noqa: PLC0415 - help and error messages do not wait for it
 
     return find_spec(package) is not None

@@ -6,7 +6,6 @@ Files in run folders are untrusted and go through `folders.Folder` instead, whic
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 import weakref
@@ -15,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from alga.base import folders
 from alga.base.errors import AlgaError
-from alga.base.folders import Folder, check_ordinary, check_size, naming_file, read_handle
+from alga.base.folders import SAFE_OPEN, Folder, check_ordinary, check_size, closing_on_error, naming_file, read_handle
 
 LOCK: Final = ".lock"  # suffix of lock files
 NO_LOCK_ERRORS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -26,22 +26,15 @@ MAX_LINKS: Final = 40  # symbolic links followed in a row, as in Linux
 
 def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes."""
-    handle = _open(path)
-    try:
-        return read_handle(handle, path, limit)
-    finally:
-        os.close(handle)
+    return read_handle(_open(path), path, limit)
 
 
 def _open(path: Path, flags: int = os.O_RDONLY) -> int:
     """Open a regular file; check its type before and after, since opening a pipe or device may block."""
     check_ordinary(path.stat(), path)
-    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
+    handle = os.open(path, flags | SAFE_OPEN)
+    with closing_on_error(handle):
         check_ordinary(os.fstat(handle), path)
-    except BaseException:
-        os.close(handle)
-        raise
     return handle
 
 
@@ -63,19 +56,19 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         with path.open("ab") as file:
             yield file
         return
-    target = _target(path)
-    with naming_file(path):
-        folder = Folder(target.parent)
-    with folder.writing(target.name) as file:
+    folder, name = _target(path)
+    with folder.writing(name) as file:
         yield file
 
 
-def _target(path: Path) -> Path:
-    """Resolve symbolic links."""
+def _target(path: Path) -> tuple[Folder, str]:
+    """Resolve symbolic links; return the folder and the name in it."""
     try:
-        return path.resolve()
+        target = path.resolve()
     except RuntimeError:  # Python 3.11 and 3.12 raise this for a link to itself
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    with naming_file(path):
+        return Folder(target.parent), target.name
 
 
 def _is_replaceable(path: Path) -> bool:
@@ -98,7 +91,8 @@ def _is_replaceable(path: Path) -> bool:
 class Lock:
     """An exclusive lock on a file or folder, held until `release` or the end of the process.
 
-    It is a `flock` on a small file beside the target, so a killed process leaves no lock behind.
+    It is a `flock` on a small file beside the target, so a killed process leaves no lock behind. On a system without
+    `flock` (Windows) nothing is locked, and a warning says so.
     """
 
     def __init__(self, target: Folder | Path) -> None:
@@ -129,7 +123,7 @@ def _acquire(folder: Folder, lock: str) -> int | None:
     while True:
         handle = folder.open(lock, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            folders.lock_handle(handle)
             now = folder.status(lock)
             if now is not None and os.path.samestat(os.fstat(handle), now):
                 return handle
@@ -145,19 +139,20 @@ def _acquire(folder: Folder, lock: str) -> int | None:
 
 
 def _unlock(handle: int, folder: Folder, lock: str, holder: int) -> None:
+    held = os.getpid() == holder  # a forked child inherits the handle but not the lock
     try:
-        if os.getpid() == holder:  # a forked child inherits the handle but not the lock
-            folder.remove(lock)
+        if held and folders.HAS_LOCKS:
+            folder.remove(lock)  # before it is closed: afterwards another process may hold it
     finally:
         os.close(handle)
+    if held and not folders.HAS_LOCKS:
+        folder.remove(lock)  # Windows removes no open file
 
 
 def append(path: Path, line: str) -> None:
     """Append a line to a regular file and sync it to disk."""
-    target = _target(path)
-    with naming_file(path):
-        folder = Folder(target.parent)
-    folder.append(target.name, line)
+    folder, name = _target(path)
+    folder.append(name, line)
 
 
 def whole_lines(path: Path, limit: int) -> Iterator[str]:

@@ -7,8 +7,9 @@ The folder itself may be a link, because the user named it.
 from __future__ import annotations
 
 import errno
-import fcntl
+import functools
 import hashlib
+import logging
 import os
 import secrets
 import stat
@@ -20,9 +21,18 @@ from typing import BinaryIO, Final
 
 from alga.base.errors import AlgaError
 
+try:
+    import fcntl
+
+    HAS_LOCKS = True
+except ImportError:  # Windows
+    HAS_LOCKS = False
+
 UNFINISHED: Final = ".unfinished"  # suffix of temporary files
 DISK_FULL_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HAS_DIR_FD = {os.open, os.stat, os.unlink, os.rename} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+# Opening a pipe or terminal must not block or take it over. Windows has neither flag.
+SAFE_OPEN: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 class Folder:
@@ -81,25 +91,19 @@ class Folder:
         path = self.path / name
         self.check(name)
         with naming_file(path):
-            flags |= os.O_NONBLOCK | os.O_NOCTTY | (os.O_NOFOLLOW if self._handle is not None else 0)
+            flags |= SAFE_OPEN | (os.O_NOFOLLOW if self._handle is not None else 0)
             handle = os.open(self._at(name), flags, 0o666, dir_fd=self._handle)
-        try:
+        with closing_on_error(handle):
             status = os.fstat(handle)
             check_ordinary(status, path)
-            if self._handle is None and not _same_file(status, self.check(name)):
+            now = self.check(name) if self._handle is None else status
+            if now is None or not os.path.samestat(status, now):
                 raise AlgaError(f"{path} was replaced while it was opened")
-        except BaseException:
-            os.close(handle)
-            raise
         return handle
 
     def read(self, name: str, limit: int) -> bytes:
         """Return a file's content; refuse more than `limit` bytes."""
-        handle = self.open(name, os.O_RDONLY)
-        try:
-            return read_handle(handle, self.path / name, limit)
-        finally:
-            os.close(handle)
+        return read_handle(self.open(name, os.O_RDONLY), self.path / name, limit)
 
     def sha256(self, name: str, limit: int) -> str:
         """Return the hash of a file's content; refuse more than `limit` bytes."""
@@ -133,7 +137,8 @@ class Folder:
                 with naming_file(path):
                     file.flush()
                     os.fsync(file.fileno())
-                    os.fchmod(file.fileno(), 0o666 & ~_umask() if before is None else before.st_mode & 0o777)
+                    if hasattr(os, "fchmod"):  # not on Windows
+                        os.fchmod(file.fileno(), 0o666 & ~_umask() if before is None else before.st_mode & 0o777)
             with naming_file(path):
                 self.rename(temporary, name)
         except BaseException:
@@ -157,11 +162,17 @@ class Folder:
         with naming_file(self.path / name), suppress(FileNotFoundError):
             os.unlink(self._at(name), dir_fd=self._handle)
 
-    def remove_abandoned(self) -> None:
-        """Remove temporary files left by killed writers."""
-        for name in self.names():
-            if name.startswith(".") and name.endswith(UNFINISHED):
-                self._remove_abandoned(name)
+    def remove_abandoned(self, prefix: str = ".") -> None:
+        """Remove temporary files left by killed writers, which no longer hold their locks; without locks they stay."""
+        for name in self.names() if HAS_LOCKS else ():
+            if name.startswith(prefix) and name.endswith(UNFINISHED):
+                with suppress(OSError, AlgaError):  # locked, not ours, or already gone
+                    handle = self.open(name, os.O_RDONLY)
+                    try:
+                        lock_handle(handle)
+                        self.remove(name)
+                    finally:
+                        os.close(handle)
 
     def _at(self, name: str) -> str:
         return name if self._handle is not None else str(self.path / name)
@@ -170,34 +181,45 @@ class Folder:
         """Create and lock the temporary file that will become `name`; remove those left by killed writers."""
         prefix = f".{os.fsdecode(os.fsencode(name)[:100])}."
         with suppress(PermissionError):  # a folder may be writable but not readable
-            for left in self.names():
-                if left.startswith(prefix) and left.endswith(UNFINISHED):
-                    self._remove_abandoned(left)
+            self.remove_abandoned(prefix)
         while True:
             temporary = f"{prefix}{secrets.token_hex(8)}{UNFINISHED}"
             handle = os.open(self._at(temporary), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self._handle)
             with suppress(OSError):  # no locks on this file system: leftovers stay
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_handle(handle)
             if self.has(temporary):
                 return handle, temporary
             os.close(handle)  # another process removed it before we locked it
 
-    def _remove_abandoned(self, name: str) -> None:
-        """Remove a temporary file unless its writer still holds its lock."""
-        with suppress(OSError, AlgaError):  # locked, not ours, or already gone
-            handle = self.open(name, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.remove(name)
-            finally:
-                os.close(handle)
+
+def lock_handle(handle: int) -> None:
+    """Lock an open file until it is closed; BlockingIOError if another process holds the lock."""
+    if not HAS_LOCKS:
+        _log_missing_locks()
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@functools.cache
+def _log_missing_locks() -> None:
+    logging.getLogger("alga").warning("alga: no file locks on this system; do not write to a folder from two processes")
+
+
+@contextmanager
+def closing_on_error(handle: int) -> Iterator[None]:
+    """Close a file descriptor if the block fails."""
+    try:
+        yield
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def read_handle(handle: int, path: Path, limit: int) -> bytes:
-    """Return an open file's content; refuse more than `limit` bytes, if possible before reading."""
-    size = os.fstat(handle).st_size
-    check_size(size, path, limit)
-    with os.fdopen(handle, "rb", closefd=False) as file:
+    """Read and close an open file; refuse more than `limit` bytes, if possible before reading."""
+    with os.fdopen(handle, "rb") as file:
+        size = os.fstat(handle).st_size
+        check_size(size, path, limit)
         data = file.read(size + 1)
         if len(data) > size:  # it grew, or its size is unknown
             data += file.read(limit + 1 - len(data))
@@ -228,10 +250,6 @@ def naming_file(path: Path) -> Iterator[None]:
         yield
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(path)) from None
-
-
-def _same_file(status: os.stat_result, other: os.stat_result | None) -> bool:
-    return other is not None and os.path.samestat(status, other)
 
 
 def _umask() -> int:

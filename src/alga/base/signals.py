@@ -53,9 +53,12 @@ def raise_on_signal() -> Iterator[None]:
         timers[-1].start()
 
     def send(number: int) -> None:
-        os.kill(os.getpid(), number)
+        if os.name == "nt":
+            signal.raise_signal(number)  # os.kill would end the process at once
+        else:
+            os.kill(os.getpid(), number)
         with suppress(ValueError):
-            heard.remove(number)  # whoever listens now reports it: this handler again, or a training
+            heard.remove(number)  # the current handler reports it: this one again, or a training's
 
     def handle(number: int, frame: FrameType | None) -> None:
         heard.append(number)
@@ -133,15 +136,11 @@ def delay_signals() -> Iterator[None]:
 
 @contextmanager
 def _handling(handle: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    before = _set_handlers(handle)
+    """Set a handler for all signals that are not ignored."""
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _set_handlers(handle: Callable[[int, FrameType | None], Any]) -> dict[int, Any]:
-    """Set a handler for all signals that are not ignored; return the previous handlers."""
-    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    return {number: signal.signal(number, handle) for number in heard}

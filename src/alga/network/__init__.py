@@ -1,4 +1,10 @@
-"""The Transformer: its tokens, its shape, its forward pass in torch and compiled, and the one greedy decoder.
+"""The Transformer: its tokens and shape, its forward pass, and the only greedy decoder.
 
-Nothing is imported here: most of the package needs only the tokens and the shape, and torch takes a second to load.
+The forward pass exists in torch, compiled and in numpy. These and the decoder are imported from their files, because
+torch and numba load slowly.
 """
+
+from alga.network.config import ModelConfig
+from alga.network.tokens import Tokens
+
+__all__ = ["ModelConfig", "Tokens"]

@@ -1,7 +1,7 @@
 """Whether a torch module still computes what its configuration and weights say, and nothing else.
 
 A certificate is for weights. Hooks, parametrizations, replaced submodules and changed settings make a module compute
-something else with the same weights: then what runs is the module itself, in torch, and no certificate holds.
+something else with the same weights: then the module itself runs, in torch, and no certificate holds.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from alga.network.config import ModelConfig
 from alga.network.model import Attention, Layer, Transformer, attention_mask, position_rows
 
-HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compared by themselves, or of no effect
+HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compared separately, or without effect
 GLOBAL_HOOKS: Final = ("_global_forward_hooks", "_global_forward_pre_hooks")
 KINDS: Final = (
     Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
     nn.Sequential, nn.ModuleList,
 )  # fmt: skip
-FORWARDS: Final[dict[Any, Any]] = {
-    kind: (kind.forward, kind.__call__) for kind in KINDS
-}  # as they were when this was imported
+# As they were when this was imported.
+FORWARDS: Final[dict[Any, Any]] = {kind: (kind.forward, kind.__call__) for kind in KINDS}
 
 Settings = dict[str, Any]
 
 
 def alteration(model: nn.Module, config: ModelConfig) -> str:
-    """Return, in words, the first thing that the module does beside what its configuration says; empty if none."""
+    """Describe the first way in which the module differs from its configuration; empty if there is none."""
     if any(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS):
         return "a hook on every module"
     if mode := next((mode for mode in _modes() if type(mode) is not DeviceContext), None):
@@ -41,15 +40,14 @@ def alteration(model: nn.Module, config: ModelConfig) -> str:
     expected = _modules(config)
     found = dict(model.named_modules(remove_duplicate=False))
     if found.keys() != expected.keys():
-        return (
-            f"the module {min(found.keys() ^ expected.keys())!r} is {'extra' if len(found) > len(expected) else 'gone'}"
-        )
+        name = min(found.keys() ^ expected.keys())
+        return f"the module {name!r} is {'extra' if len(found) > len(expected) else 'gone'}"
     changed = next(filter(None, (_changed(name, module, *expected[name]) for name, module in found.items())), "")
     return changed or ("" if _same_buffers(model, config) else "a buffer of the network")
 
 
 def _modes() -> list[object]:
-    """Return what watches or changes torch's own operations, as `torch.overrides.TorchFunctionMode` does."""
+    """Return the active modes that watch or change torch's operations, such as a TorchFunctionMode."""
     functions: list[object] = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
     return [*functions, *_get_current_dispatch_mode_stack()]
 
@@ -67,7 +65,7 @@ def _changed(name: str, module: nn.Module, kind: Any, settings: Settings, shapes
 
 
 def hooks_of(model: nn.Module) -> list[dict[int, Any]]:
-    """Return where torch keeps a network's forward hooks: any of these that is not empty alters it."""
+    """Return the dictionaries in which torch keeps forward hooks: if any is not empty, the network is altered."""
     own = [hooks for module in model.modules() for hooks in (module._forward_hooks, module._forward_pre_hooks)]
     return [*own, *(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS)]
 
@@ -80,7 +78,7 @@ def _modules(config: ModelConfig) -> dict[str, tuple[Any, Settings, Settings]]:
 
 
 def _settings(module: nn.Module) -> Settings:
-    """Return all that a module was given beside weights: sizes, hooks, methods of its own."""
+    """Return everything in a module but weights: sizes, hooks, methods set on the instance."""
     return {name: value for name, value in vars(module).items() if name not in HELD_APART}
 
 

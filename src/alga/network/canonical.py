@@ -1,7 +1,7 @@
-"""The same network in the paper's full form: what is shared is repeated, what is left out is put in.
+"""A network's weights in the paper's full form: shared parts repeated, omitted parts filled in.
 
-So whatever computes with weights needs to know one architecture only. Missing norms are the one thing that this cannot
-say; `config.norms` tells which there are.
+So code that computes with weights needs to know one architecture only. Missing norms cannot be expressed this way;
+`config.norms` says which exist.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NORMS: Final = ("attention_norm", "feed_forward_norm")
 
 
 def unfolded(stored: Mapping[str, Array], config: ModelConfig) -> dict[str, Array]:
-    """Return the weights of a weight file by the names that they have in a network without options."""
+    """Return the weights of a weight file under the names of a network without options."""
     weights = dict(stored)
     ones, zeros = np.ones(config.width, np.float32), np.zeros(config.width, np.float32)
     if config.tied:
@@ -48,7 +48,7 @@ def unfolded(stored: Mapping[str, Array], config: ModelConfig) -> dict[str, Arra
 def _in_full(rows: Array, config: ModelConfig) -> Array:
     """Return the rows of queries, keys and values, each as many as the width.
 
-    Narrow queries and keys are padded with zeros, and queries scaled so that dividing by the wider root is undone.
+    Narrow queries and keys are padded with zeros, and queries scaled to make up for the larger square root.
     """
     width, heads = config.width, config.heads
     each = width // heads

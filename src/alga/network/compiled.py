@@ -1,7 +1,8 @@
-r"""The same network as model.py, one prompt at a time, compiled: its place is between the model and decoding.
+r"""The network of model.py in compiled code, for one prompt at a time: this is what the decoder runs.
 
-Torch spends nearly all of one prompt's time on starting some hundred operations, each on a few numbers. Here the whole
-greedy generation is one call of machine code, which numba makes at the first. The numbers differ by rounding only.
+Torch spends nearly all of one prompt's time on launching about a hundred operations, each on a few numbers. Here the
+whole greedy generation is one call of machine code, compiled by numba at the first call. Results differ by rounding
+only.
 
 Shapes: L positions, Q positions computed, D width, E width of a head, F hidden width, V vocabulary; N inputs and M
 outputs of a linear map.
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-ZERO: Final = np.float32(0)  # a bare 0.0 would make a sum one of double precision
+ZERO: Final = np.float32(0)  # a bare 0.0 would make a sum double precision
 LOWEST: Final = np.float32(-np.inf)
 
 _COMPILED: list[Any] = []
@@ -35,24 +36,24 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Have numba compile a function at its first call, and keep the machine code where a folder can be written.
+    """Compile a function by numba at its first call, and cache the machine code if a folder is writable.
 
-    Sums may be taken in any order, so as to be vectorised; NaN and infinity are kept.
+    Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning.
     """
     settings: dict[str, Any] = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy", "nogil": True}
     try:
         made = numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # neither the package nor the home folder can be written: compile anew each time
+    except RuntimeError:  # neither the package nor the home folder is writable: no cache
         made = numba.njit(**settings)(function)
     _COMPILED.append(made)
     return cast(Function, made)
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a compiled function; where its kept machine code cannot be read or written, compile it anew without."""
+    """Call a compiled function; if its cache cannot be read or written, compile it again without a cache."""
     try:
         return function(*arguments)
-    except Exception:  # numba reads its files as pickle: what is damaged may raise anything
+    except Exception:  # numba's cache is a pickle: a damaged one may raise anything
         for known in _COMPILED:
             known._cache = NullCache()
         return function(*arguments)
@@ -74,17 +75,17 @@ class Compiled:
         for part, shape in {**parts, "final_norm": (D,)}.items():
             shapes |= {f"{part}.weight": shape, f"{part}.bias": shape[:1]}
         shapes["head.weight"] = (V, D)
-        for name, shape in shapes.items():  # compiled code reads on, whatever is there
+        for name, shape in shapes.items():  # compiled code checks no bounds
             if name not in weights or weights[name].shape != shape:
                 raise AlgaError(f"expected weights {name} of shape {shape}")
-        # Embeddings have a row for each token or position, linear maps are given one for each input.
+        # Embeddings have a row per token or position; linear maps are transposed to a row per input.
         packed = [weights[name] if "embedding" in name else weights[name].T for name in shapes]
         self._weights = np.concatenate([*map(np.ravel, packed), np.zeros(V)], dtype=np.float32)  # the head has no bias
 
     def decode(self, ids: bytes) -> tuple[tuple[int, ...], float]:
-        r"""Return the generated ids, filled up with STOP_ID to the output length, and the least margin.
+        r"""Return the generated ids, padded with STOP_ID to the output length, and the least margin.
 
-        `ids` are the padded prompt and `\n`, a byte an id. The margin is NaN where any logit was not finite.
+        `ids` are the padded prompt and `\n`, one byte each. The margin is NaN if any logit is not finite.
         """
         c = self.config
         if len(ids) != c.input_length + 1 or max(ids) >= c.vocabulary:
@@ -161,7 +162,7 @@ def generate(
 def normalise(x_QD: Array, weights: Array, at: int, y_QD: Array, there: bool) -> int:
     """Write to `y_QD` the LayerNorm of `x_QD` whose scale and shift are at `at`; return where they end.
 
-    Where the network has no such norm, `x_QD` itself is written.
+    If the network has no such norm, `x_QD` itself is written.
     """
     Q, D = x_QD.shape
     if not there:
@@ -177,7 +178,7 @@ def normalise(x_QD: Array, weights: Array, at: int, y_QD: Array, there: bool) ->
         mean = np.float32(mean / D)
         for d in range(D):
             variance += (x_QD[r, d] - mean) * (x_QD[r, d] - mean)
-        # A variance that overflowed would make zeros of all, and look finite from there on.
+        # Without this, a variance that overflowed would give zeros, which look finite.
         inverse = np.float32(1 / np.sqrt(variance / D + 1e-5) if variance < np.inf else np.nan)
         for d in range(D):
             y_QD[r, d] = (x_QD[r, d] - mean) * inverse * scale_D[d] + shift_D[d]
@@ -209,7 +210,7 @@ def linear(x_QN: Array, weights: Array, at: int, y_QM: Array) -> int:
 
 @compiled
 def attend(kept_LD: Array, Q: int, heads: int) -> Array:
-    """Return what the last `Q` positions gather from all; a row of `kept_LD` is a query, a key and a value."""
+    """Return the attention of the last `Q` positions over all; a row of `kept_LD` is a query, a key and a value."""
     L, D = len(kept_LD), kept_LD.shape[1] // 3
     E = D // heads
     mixed_QD, scores_QL = np.zeros((Q, D), np.float32), np.zeros((Q, L), np.float32)

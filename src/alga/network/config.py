@@ -1,18 +1,18 @@
-"""The shape of a network: its settings, and the tensors that follow from them. It needs no torch."""
+"""The shape of a network: its settings, and the tensors that they imply. It needs no torch."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from alga.base.errors import AlgaError
 
-LARGEST: Final = 65_536  # of any setting: a shape that asks for more is damaged or hostile
+LARGEST: Final = 65_536  # of any setting; more would be damaged or hostile
 MOST_LAYERS: Final = 64
 MOST_PARAMETERS: Final = 2**28  # a weight file of 1 GiB
 
@@ -24,9 +24,9 @@ BIASES: Final = ("all", "hidden")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The shape of a network. The defaults are the paper's, which has 102,464 parameters for addition.
+    """The shape of a network. The defaults are the paper's: 102,464 parameters for addition.
 
-    What follows `dropout` makes a network smaller by tying parts of the paper's to each other, or leaving them out.
+    The options after `dropout` make a network smaller by tying parts or leaving them out.
     """
 
     vocabulary: int
@@ -38,12 +38,12 @@ class ModelConfig:
     hidden: int = 256
     dropout: float = 0.2
     tied: bool = False  # the map to the vocabulary is the token embedding
-    norms: str = "all"  # which LayerNorms there are; the feed-forward one alone has no scale and shift
-    biases: str = "all"  # of linear maps; or that of the feed-forward network's hidden units alone
+    norms: str = "all"  # which LayerNorms it has; "feed-forward" is one without scale and shift
+    biases: str = "all"  # of linear maps; "hidden": only those of the feed-forward network's hidden units
     query_width: int = 0  # of each head's queries and keys; 0: as wide as its values
     shared_keys: bool = False  # keys are queries
-    out: bool = True  # whether attention maps its heads' values to the width again, or just adds them
-    positions: str = ""  # for each position that is read the row of its embedding, `.` for none; empty: a row each
+    out: bool = True  # whether attention has an output projection
+    positions: str = ""  # the embedding row of each position that is read, `.` for none; empty: a row each
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
@@ -63,7 +63,7 @@ class ModelConfig:
                 raise AlgaError(f"model setting {name} must be true or false, got {getattr(self, name)!r}")
         if type(self.query_width) is not int or not 0 <= self.query_width <= self.width // self.heads:
             most = self.width // self.heads
-            raise AlgaError(f"model setting query_width must lie in 0 to {most}, got {self.query_width!r}")
+            raise AlgaError(f"model setting query_width must be 0 to {most}, got {self.query_width!r}")
         read = self.input_length + self.output_length  # the last output token is written and not read
         if self.positions != "" and not (
             isinstance(self.positions, str)
@@ -75,7 +75,7 @@ class ModelConfig:
             raise AlgaError(f"a network may have {MOST_PARAMETERS:,} parameters, this shape has {self.parameters:,}")
 
     def settings(self) -> dict[str, Any]:
-        """Return what tells it from others: what every network has, and the options that it uses."""
+        """Return the settings that every network has, and the options that differ from their default."""
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         names = list(defaults)
         options = names[names.index("dropout") + 1 :]
@@ -83,14 +83,15 @@ class ModelConfig:
 
     @property
     def parameters(self) -> int:
-        """The number of trained numbers, each counted once; it takes no longer for many layers than for one."""
-        return _count(self._embeddings()) + _count(self._head()) + self.layers * _count(self._layer())
+        """The number of trained parameters, each counted once; takes constant time for any number of layers."""
+        embeddings, layer, head = (sum(map(math.prod, part.values())) for part in self._parts())
+        return embeddings + self.layers * layer + head
 
     def tensors(self) -> dict[str, Shape]:
         """Return the name and shape of every tensor in the network's weight file, in the order of the forward pass."""
-        layer = list(self._layer())
-        inside = {f"layers.{i}.{name}": shape for i in range(self.layers) for name, shape in layer}
-        return {**dict(self._embeddings()), **inside, **dict(self._head())}
+        embeddings, layer, head = self._parts()
+        inside = {f"layers.{i}.{name}": shape for i in range(self.layers) for name, shape in layer.items()}
+        return embeddings | inside | head
 
     def check(self, shapes: Mapping[str, Shape], path: Path) -> None:
         """Refuse tensors that are not those of this network."""
@@ -107,39 +108,28 @@ class ModelConfig:
                 differs = f"{name} has the shape {list(shape)}, expected {list(expected[name])}"
                 raise AlgaError(f"{path} does not match its configuration: {differs}")
 
-    def _embeddings(self) -> Iterator[tuple[str, Shape]]:
+    def _parts(self) -> tuple[dict[str, Shape], dict[str, Shape], dict[str, Shape]]:
+        """Return the tensors of the embeddings, of one layer, and of the head."""
+        width, heads, biased = self.width, self.heads, self.biases == "all"
+
+        def norm(name: str) -> dict[str, Shape]:
+            return {f"{name}.weight": (width,), f"{name}.bias": (width,)} if self.norms == "all" else {}
+
+        def linear(name: str, inputs: int, outputs: int, bias: bool = biased) -> dict[str, Shape]:
+            return {f"{name}.weight": (outputs, inputs)} | ({f"{name}.bias": (outputs,)} if bias else {})
+
         rows = [int(row) for row in self.positions if row != "."] or [self.input_length + self.output_length]
-        yield "token_embedding.weight", (self.vocabulary, self.width)
-        yield "position_embedding.weight", (1 + max(rows), self.width)
-
-    def _head(self) -> Iterator[tuple[str, Shape]]:
-        yield from self._norm("final_norm")
-        if not self.tied:
-            yield "head.weight", (self.vocabulary, self.width)
-
-    def _layer(self) -> Iterator[tuple[str, Shape]]:
-        queries = self.heads * (self.query_width or self.width // self.heads)
-        biased = self.biases == "all"
-        yield from self._norm("attention_norm")
-        mapped = queries * (1 if self.shared_keys else 2) + self.width
-        yield from _linear("attention.project_in", self.width, mapped, biased)
-        if self.out:
-            yield from _linear("attention.project_out", self.width, self.width, biased)
-        yield from self._norm("feed_forward_norm")
-        yield from _linear("feed_forward.0", self.width, self.hidden, True)
-        yield from _linear("feed_forward.2", self.hidden, self.width, biased)
-
-    def _norm(self, name: str) -> Iterator[tuple[str, Shape]]:
-        if self.norms == "all":
-            yield f"{name}.weight", (self.width,)
-            yield f"{name}.bias", (self.width,)
-
-
-def _linear(name: str, inputs: int, outputs: int, bias: bool) -> Iterator[tuple[str, Shape]]:
-    yield f"{name}.weight", (outputs, inputs)
-    if bias:
-        yield f"{name}.bias", (outputs,)
-
-
-def _count(tensors: Iterator[tuple[str, Shape]]) -> int:
-    return sum(math.prod(shape) for _, shape in tensors)
+        queries = heads * (self.query_width or width // heads)
+        embeddings: dict[str, Shape] = {
+            "token_embedding.weight": (self.vocabulary, width),
+            "position_embedding.weight": (1 + max(rows), width),
+        }
+        layer = {
+            **norm("attention_norm"),
+            **linear("attention.project_in", width, queries * (1 if self.shared_keys else 2) + width),
+            **(linear("attention.project_out", width, width) if self.out else {}),
+            **norm("feed_forward_norm"),
+            **linear("feed_forward.0", width, self.hidden, bias=True),
+            **linear("feed_forward.2", self.hidden, width),
+        }
+        return embeddings, layer, norm("final_norm") | ({} if self.tied else {"head.weight": (self.vocabulary, width)})

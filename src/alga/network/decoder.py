@@ -1,8 +1,8 @@
-"""Prompts -> outputs with margins: the only greedy decoder. What is certified is therefore what users run.
+"""Prompts -> outputs with margins: the only greedy decoder. So what is certified is what users run.
 
-Prompts go one by one through the network in compiled code, which needs no torch. A network that someone opened as a
-torch module runs there where it must: with hooks or replaced parts, or on another device, many prompts together. Where
-torch is installed, the certificate checks every prompt both ways.
+Prompts go one by one through the network in compiled code, which needs no torch. A torch module runs in torch, in
+batches, if it has hooks or replaced parts or is on another device. If torch is installed, the certificate checks every
+prompt both ways.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Array = NDArray[np.float32]
 
 
 class Source(Protocol):
-    """Where a decoder finds its network: arrays, until someone opens it as a torch module; from then on the module."""
+    """Where a decoder gets its network: arrays, until it is opened as a torch module; from then on the module."""
 
     @property
     def shape(self) -> ModelConfig:
@@ -44,16 +44,16 @@ class Source(Protocol):
 
     @property
     def opened(self) -> Transformer | None:
-        """The torch module, if someone has asked for it: it may have been changed, so it is what runs."""
+        """The torch module, if it was asked for: it may have been changed, so it is what runs."""
 
     @property
     def model(self) -> Transformer:
-        """The torch module, made at the first call."""
+        """The torch module, built on first use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the network wrote for one prompt: the text with its `S`, and the output it states if it is well formed.
+    """What the network wrote for one prompt: the text with its `S`, and the output if the text is well formed.
 
     The margin is the chosen token's logit minus the largest other, least over every token generated, `S` included.
     """
@@ -68,7 +68,7 @@ Decode = Callable[[Sequence[str]], list[Decoded]]
 
 @dataclass(frozen=True)
 class Detail:
-    """One step laid open: the tokens at its positions, each generated token's probabilities, and every attention."""
+    """The inside of one step: the tokens at its positions, each generated token's probabilities, all attention."""
 
     tokens: tuple[str, ...]  # prompt with padding, `\n`, and the output but its last token
     generated: tuple[str, ...]
@@ -86,31 +86,24 @@ class Decoder:
         self._working: Module | None = None
         self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
 
-    @classmethod
-    def of(cls, model: Transformer, tokens: Tokens) -> Decoder:
-        """Decode by a torch module that is in memory, as in training."""
-        from alga.network.module import Opened
-
-        return cls(Opened(model), tokens)
-
     @property
     def model(self) -> Transformer:
         """The network as a torch module."""
         return self._source.model
 
     def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Decode a batch of prompts. One that is too long, as a wrong output may make it, is answered with nothing."""
+        """Decode a batch of prompts; one that is too long, after a wrong output, gets an empty answer."""
         compiled = self._plain if self._source.opened is None else self._module.compiled()
         return (
             self.by_torch(prompts) if compiled is None else self._fitting(prompts, partial(self._one_by_one, compiled))
         )
 
     def by_torch(self, prompts: Sequence[str]) -> list[Decoded]:
-        """Decode a batch of prompts by the torch module: a second way, and the only one for an altered network."""
+        """Decode a batch of prompts by the torch module: for a second check, and for altered networks."""
         return self._fitting(prompts, self._in_chunks)
 
     def refresh(self) -> None:
-        """Look at the network again before new work: fused optimisers and `.data` change weights unnoticed."""
+        """Pack the weights again before the next prompt: fused optimisers and `.data` change them unnoticed."""
         if self._working is not None:
             self._working.refresh()
 
@@ -120,12 +113,12 @@ class Decoder:
 
     @cached_property
     def _plain(self) -> Compiled:
-        """The network as stored, in compiled code: what runs while there is no torch module."""
+        """The stored network in compiled code: it runs while there is no torch module."""
         return Compiled(self._weights, self._source.shape)
 
     @property
     def _module(self) -> Module:
-        """The torch module at work."""
+        """The torch module that runs."""
         from alga.network.module import Module
 
         model = self._source.model
@@ -150,14 +143,13 @@ class Decoder:
         steps: list[Decoded] = []
         for start in range(0, len(prompts), CHUNK):
             chunk = prompts[start : start + CHUNK]
-            found = self._module.generate(self.tokens.packed(chunk), len(chunk))
-            self.network_calls += found.calls
-            pairs = zip(found.ids, found.margins, strict=True)
-            steps += [Decoded(*self._text(tuple(ids)), margin) for ids, margin in pairs]
+            rows, margins, calls = self._module.generate(self.tokens.packed(chunk), len(chunk))
+            self.network_calls += calls
+            steps += [Decoded(*self._text(tuple(ids)), margin) for ids, margin in zip(rows, margins, strict=True)]
         return steps
 
     def _text(self, ids: tuple[int, ...]) -> tuple[str, str | None]:
-        """Return the text of generated ids and the output it states: the same few, over and over."""
+        """Return the text of generated ids and its output, cached: there are only a few."""
         if ids not in self._texts:
             text = self.tokens.text(ids)
             self._texts[ids] = text, self.tokens.output(text)
@@ -165,7 +157,7 @@ class Decoder:
 
     @property
     def machine(self) -> dict[str, str | int]:
-        """What it computes on, and with; torch is named where the network was opened in it."""
+        """Hardware and versions that it computes with; torch is included if the network was opened in it."""
         packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
         return {
             "platform": f"{platform.system()} {platform.machine()}",
@@ -175,11 +167,11 @@ class Decoder:
         }
 
     def detail(self, prompt: str, text: str) -> Detail:
-        """Lay open the step in which the network wrote `text` for `prompt`."""
+        """Return the inside of the step in which the network wrote `text` for `prompt`."""
         return self.details([(prompt, text)])[0]
 
     def details(self, steps: Sequence[tuple[str, str]]) -> list[Detail]:
-        """Lay open steps, each a prompt and the text written for it; all texts have one length."""
+        """Return the inside of steps, each a prompt and the text written for it; all texts have one length."""
         generated = [[self.tokens.ids[token] for token in text] for _, text in steps]
         rows = [[*self.tokens.packed([prompt]), *ids[:-1]] for (prompt, _), ids in zip(steps, generated, strict=True)]
         if self._source.opened is None:

@@ -1,7 +1,7 @@
 r"""The Transformer, and nothing else.
 
-One decoder-only network reads the padded prompt, the start token and what it has written so far. The prompt and the
-start token see each other; what follows sees them and what came before it (the paper's mask, here for `55` -> `10S`):
+One decoder-only network reads the padded prompt, the start token and its output so far. The prompt and the start token
+attend to each other; output tokens attend to them and to earlier ones (the paper's mask, here for `55` -> `10S`):
 
                  5 5 P P P \n 1 0        every position is an embedded token plus a learned position,
     prompt, \n   x x x x x x             then layers of attention and feed-forward (pre-norm),
@@ -26,13 +26,13 @@ from torch.nn import functional as F
 from alga.network.config import ModelConfig
 from alga.network.tokens import PAD_ID
 
-NO_ROW: Final = -1  # of a position without an embedding
+NO_ROW: Final = -1  # for a position without an embedding
 
 Cache = list[tuple[Tensor, Tensor]]  # keys and values of the positions read so far, per layer
 
 
 def attention_mask(config: ModelConfig) -> Tensor:
-    """Return what is added to the scores: minus infinity where a position may not look."""
+    """Return what is added to the scores: minus infinity where a position may not attend."""
     positions = config.input_length + 1 + config.output_length
     hidden_LL = torch.ones(positions, positions, dtype=torch.bool).triu(1)
     hidden_LL[:, : config.input_length + 1] = False
@@ -46,7 +46,7 @@ def position_rows(config: ModelConfig) -> list[int]:
 
 
 class Attention(nn.Module):
-    """Multi-head attention, written out: the weights that pictures show are the weights that computed."""
+    """Multi-head attention, written out, so that pictures show the weights that were used."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and a feed-forward network, each behind a LayerNorm and added to what came in."""
+    """Attention and a feed-forward network, each after a LayerNorm and with a residual connection."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Transformer(nn.Module):
 
     @classmethod
     def of(cls, weights: Mapping[str, NDArray[np.float32]], config: ModelConfig) -> Transformer:
-        """Build the network of a configuration around copies of weights that fit it."""
+        """Build a network from a configuration and matching weights, which are copied."""
         with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
             network = cls(config).to(torch.float32)
             network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
@@ -138,7 +138,7 @@ class Transformer(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """The number of trained numbers, each counted once."""
+        """The number of trained parameters, each counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def forward(self, ids_BL: Tensor, cache: Cache | None = None, attention: list[Tensor] | None = None) -> Tensor:

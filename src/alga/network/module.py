@@ -1,6 +1,6 @@
-"""A torch module at work for the decoder: greedy generation in batches, and its weights packed for compiled code.
+"""A torch module for the decoder: greedy generation in batches, and its weights packed for compiled code.
 
-Only networks that someone opened as a torch module come here: for training, hooks, patching, a GPU, or a second check.
+Only networks that were opened as a torch module get here: for training, hooks, patching, a GPU, or a second check.
 """
 
 from __future__ import annotations
@@ -26,30 +26,21 @@ from alga.network.tokens import STOP_ID
 Array = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Generated:
-    """What a batch generated: ids filled up with STOP_ID, least margins, and how often the network was called."""
-
-    ids: list[list[int]]
-    margins: list[float]
-    calls: int
-
-
 class Module:
-    """A torch module, run as it is now: hooks, replaced parts and changed weights included."""
+    """A torch module in its current state: with hooks, replaced parts and changed weights."""
 
     def __init__(self, model: Transformer, config: ModelConfig) -> None:
         self.model, self.config = model, config
         self._packed: _Packed | None = None
 
     def compiled(self) -> Compiled | None:
-        """Return the network in compiled code, with its weights as they are; None where torch must run it."""
+        """Return the network with its current weights in compiled code; None if torch must run it."""
         if self._packed is None or not self._packed.holds():
             self._packed = self._pack()
         return self._packed.compiled
 
     def refresh(self) -> None:
-        """Look at the weights again: fused optimisers and `.data` change them unnoticed."""
+        """Pack the weights again: fused optimisers and `.data` change them unnoticed."""
         self._packed = None
 
     @property
@@ -57,8 +48,8 @@ class Module:
         """The device and the threads that it computes with."""
         return {"device": self.model.mask.device.type, "threads": torch.get_num_threads()}
 
-    def generate(self, packed: bytes, prompts: int) -> Generated:
-        """Decode a batch of encoded prompts greedily, until each has stopped."""
+    def generate(self, packed: bytes, prompts: int) -> tuple[list[list[int]], list[float], int]:
+        """Decode encoded prompts greedily; return ids padded with STOP_ID, least margins, and the number of calls."""
         cache: Cache = []
         with self._in_float32():
             ids_BL = torch.frombuffer(bytearray(packed), dtype=torch.uint8).view(prompts, -1)
@@ -79,7 +70,7 @@ class Module:
                 if not bool(going_B.all()):
                     rows, ids_BL = rows[going_B], ids_BL[going_B]
                     cache[:] = [(keys[going_B], values[going_B]) for keys, values in cache]
-            return Generated(written_BO.tolist(), least_B.tolist(), calls)
+            return written_BO.tolist(), least_B.tolist(), calls
 
     def forward(self, ids_BL: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return what `alga.network.forward` returns: probabilities (BOV) and attention weights (BNHLL)."""
@@ -104,7 +95,7 @@ class Module:
 
     @contextmanager
     def _in_float32(self) -> Iterator[None]:
-        """Run the module without dropout and in float32, whatever torch is set to; leave everything as it was."""
+        """Run the module without dropout and in float32 whatever torch's settings, and restore them."""
         self._check_float32()
         training, device = self.model.training, self.model.mask.device.type
         self.model.eval()
@@ -116,30 +107,8 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A torch module as what a decoder reads from (`decoder.Source`)."""
-
-    model: Transformer
-
-    @property
-    def shape(self) -> ModelConfig:
-        """The shape that the module says it has."""
-        return self.model.config
-
-    @property
-    def opened(self) -> Transformer:
-        """The module: it is what runs."""
-        return self.model
-
-    @property
-    def arrays(self) -> dict[str, Array]:
-        """The weights as they are now."""
-        return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
-
-
-@dataclass(frozen=True)
 class _Packed:
-    """A network as it was when it was packed; `compiled` is None where torch must run it."""
+    """A network when it was packed; `compiled` is None if torch must run it."""
 
     compiled: Compiled | None
     weights: list[Tensor]
@@ -147,14 +116,14 @@ class _Packed:
     hooks: list[dict[int, Any]]
 
     def holds(self) -> bool:
-        """Tell whether nothing that torch keeps count of has changed since."""
+        """Return whether nothing has changed since, as far as torch's version counters and hooks show."""
         unchanged = [tensor._version for tensor in self.weights] == self.versions
         return self.compiled is not None and unchanged and not any(self.hooks)
 
 
 @contextmanager
 def _exact_products() -> Iterator[None]:
-    """Have torch multiply float32 as float32, where it was told to round factors to shorter formats."""
+    """Make torch multiply float32 in full precision, even if it was set to round factors."""
     backends: Any = torch.backends
     places = [backends.cuda.matmul, backends.mkldnn.matmul]
     before = [place.fp32_precision for place in places]

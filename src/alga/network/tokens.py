@@ -1,4 +1,4 @@
-r"""Prompts and outputs <-> token ids. What is not in the vocabulary is refused, never turned into padding.
+r"""Prompts and outputs <-> token ids. Unknown characters are refused, never turned into padding.
 
 The prompt `3C14` of addition becomes `3C14P`, the output `5` becomes `5SP`; generation begins with `\n`.
 """
@@ -23,7 +23,17 @@ STOP_ID: Final = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """A domain's vocabulary, in the paper's order, and the lengths that its prompts and outputs are padded to."""
+    """A domain's vocabulary, in the paper's order, and the lengths that its prompts and outputs are padded to.
+
+    >>> from alga.tasks import find
+    >>> tokens = Tokens.of(find("addition").domain)
+    >>> "".join(tokens.vocabulary).replace(START, "|"), tokens.input_length, tokens.output_length
+    ('PS0123456789|C', 5, 3)
+    >>> tokens.prompts(["3C14"]), list(tokens.packed(["3C14"])), tokens.outputs(["5"]), tokens.text([3, 7, 1])
+    ([[5, 13, 3, 6, 0]], [5, 13, 3, 6, 0, 12], [[7, 1, 0]], '15S')
+    >>> tokens.output("15S"), tokens.output("15"), tokens.output("S"), tokens.output("1CS")
+    ('15', None, None, None)
+    """
 
     vocabulary: tuple[str, ...]
     input_length: int
@@ -31,13 +41,7 @@ class Tokens:
 
     @classmethod
     def of(cls, domain: Domain) -> Tokens:
-        """Derive vocabulary and lengths from a domain.
-
-        >>> from alga.tasks import find
-        >>> tokens = Tokens.of(find("addition").domain)
-        >>> "".join(tokens.vocabulary).replace(START, "|"), tokens.input_length, tokens.output_length
-        ('PS0123456789|C', 5, 3)
-        """
+        """Derive vocabulary and lengths from a domain."""
         others = {char for prompt in domain for char in prompt} - set(domain.symbols)
         return cls(
             vocabulary=(PAD, STOP, *domain.symbols, START, *sorted(others)),
@@ -52,28 +56,18 @@ class Tokens:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The tokens that an output may hold before it stops."""
+        """The tokens that an output may have before its stop token."""
         return frozenset(self.vocabulary[2 : self.vocabulary.index(START)])
 
     def prompts(self, prompts: Iterable[str]) -> list[list[int]]:
-        """Encode prompts, padded to the input length.
-
-        >>> from alga.tasks import find
-        >>> Tokens.of(find("addition").domain).prompts(["3C14"])
-        [[5, 13, 3, 6, 0]]
-        """
+        """Encode prompts, padded to the input length."""
         return [self._encode(prompt, self.input_length) for prompt in prompts]
 
     def packed(self, prompts: Sequence[str]) -> bytes:
-        r"""Encode prompts as `prompts` does, each followed by `\n`, a byte an id: the fast way into a tensor.
-
-        >>> from alga.tasks import find
-        >>> list(Tokens.of(find("addition").domain).packed(["3C14"]))
-        [5, 13, 3, 6, 0, 12]
-        """
+        r"""Encode prompts as `prompts` does, each followed by `\n`, one byte per id: the fast way into a tensor."""
         joined = "".join([prompt.ljust(self.input_length, PAD) + START for prompt in prompts])
         if len(joined) != len(prompts) * (self.input_length + 1) or not self.ids.keys() >= set(joined):
-            self.prompts(prompts)  # says what is wrong
+            self.prompts(prompts)  # raises the right error
         return joined.translate(self._codes).encode("latin-1")
 
     @cached_property
@@ -81,34 +75,18 @@ class Tokens:
         return {ord(token): chr(i) for token, i in self.ids.items()}
 
     def outputs(self, outputs: Iterable[str]) -> list[list[int]]:
-        """Encode outputs with their stop token, padded to the output length.
-
-        >>> from alga.tasks import find
-        >>> Tokens.of(find("addition").domain).outputs(["5"])
-        [[7, 1, 0]]
-        """
+        """Encode outputs with their stop token, padded to the output length."""
         return [self._encode(output + STOP, self.output_length) for output in outputs]
 
     def text(self, ids: Sequence[int]) -> str:
-        """Write generated ids as text, up to the first stop token.
-
-        >>> from alga.tasks import find
-        >>> Tokens.of(find("addition").domain).text([3, 7, 1])
-        '15S'
-        """
+        """Write generated ids as text, up to the first stop token."""
         end = ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
         return "".join(self.vocabulary[i] for i in ids[:end])
 
     def output(self, text: str) -> str | None:
-        """Return the output that a generated text states, or None where it is not symbols followed by `S`.
-
-        >>> from alga.tasks import find
-        >>> tokens = Tokens.of(find("addition").domain)
-        >>> tokens.output("15S"), tokens.output("15"), tokens.output("S"), tokens.output("1CS")
-        ('15', None, None, None)
-        """
+        """Return the output of a generated text, or None if it is not symbols followed by `S`."""
         body = text[:-1]
-        # Interned, because a long number's outputs are a handful of texts, a million times over.
+        # Interned, because a long number's outputs are the same few texts a million times.
         return sys.intern(body) if body and text.endswith(STOP) and self.symbols.issuperset(body) else None
 
     def _encode(self, text: str, length: int) -> list[int]:

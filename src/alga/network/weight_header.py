@@ -1,4 +1,4 @@
-"""The header of a safetensors file: what the file says it holds, read and checked before anything is built of it."""
+"""The header of a safetensors file, checked against the file before any tensor is built."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Final
 from alga.base.errors import AlgaError
 
 LARGEST: Final = 2**20  # bytes: names and shapes; those of the paper's network have 4,000
-MOST_PARTS: Final = 100_000  # lists and objects, each of which takes a hundred bytes of memory for two in the file
+MOST_PARTS: Final = 100_000  # lists and objects: each takes a hundred bytes of memory for two in the file
 BYTES: Final = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "I64": 8, "F64": 8}
 FLOAT32: Final = "F32"
-_LENGTH: Final = 8  # bytes that say how long the header is
+_LENGTH: Final = 8  # bytes of the header's length
 
 
 @dataclass(frozen=True)
 class Header:
-    """Free text by its keys, and the shape and type of each tensor by its name."""
+    """The metadata, and the shape and type of each tensor by its name."""
 
     metadata: dict[str, str]
     shapes: dict[str, tuple[int, ...]]
@@ -33,7 +33,7 @@ class Header:
 
 
 def read(data: bytes, path: Path, most: int = LARGEST) -> Header:
-    """Return the header of the bytes of a safetensors file; refuse one that does not fit the bytes."""
+    """Return the header of a safetensors file; refuse one that does not match the file's bytes."""
     size = int.from_bytes(data[:_LENGTH], "little")
     try:
         if not 0 < size <= len(data) - _LENGTH:
@@ -63,11 +63,11 @@ def read(data: bytes, path: Path, most: int = LARGEST) -> Header:
 
 
 def _check_spans(spans: list[tuple[int, int]], size: int) -> None:
-    """Refuse tensors that overlap, leave bytes out, or end before or after the file does."""
+    """Refuse tensors that overlap, leave gaps, or do not end where the file ends."""
     end = 0
     for begin, until in spans:
         if begin != end:
-            raise ValueError(f"its tensors do not lie one after the other at byte {end:,}")
+            raise ValueError(f"its tensors are not contiguous at byte {end:,}")
         end = until
     if not spans or end != size:
-        raise ValueError(f"its header speaks of {end} bytes of weights, not {size}")
+        raise ValueError(f"its header describes {end} bytes of weights, the file has {size}")

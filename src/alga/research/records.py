@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from alga.base import files
-from alga.base.errors import AlgaError
+from alga.base import errors, files
 
 MAX_RECORD_BYTES: Final = 2**26  # the largest committed file has 70,000 bytes
 
@@ -20,12 +18,6 @@ def read(path: Path, what: str) -> dict[str, Any]:
         return dict(json.loads(files.read(path, MAX_RECORD_BYTES)))
 
 
-@contextmanager
-def blaming(path: Path, what: str) -> Iterator[None]:
+def blaming(path: Path, what: str) -> AbstractContextManager[None]:
     """Turn any error caused by a file's content into one line that names the file."""
-    try:
-        yield
-    except AlgaError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
-        raise AlgaError(f"{path} has no valid {what} ({type(problem).__name__}: {problem})") from None
+    return errors.blaming(f"{path} has no valid {what}")

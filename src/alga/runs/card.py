@@ -1,4 +1,4 @@
-"""The model card: a run in words, as `README.md` in its folder."""
+"""The model card: `README.md` in a run folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from alga.trust.certificate import Certificate
 
 
 def card(task: Task, parameters: int, training: dict[str, Any], certificate: Certificate | None) -> str:
-    """Return the model card as Markdown: what it does, how far that is certified, how it was trained."""
+    """Return the model card as Markdown: task, certificate, training."""
     lines = [
         f"# {task.name}: a Transformer of {parameters:,} parameters",
         "",
@@ -31,7 +31,7 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
 
 
 def plain(value: object) -> str:
-    r"""Return what came from a file as text that Markdown shows and does not read.
+    r"""Escape untrusted text so that Markdown shows it literally.
 
     >>> plain("a|b\n[c](d) <e> `f`")
     'a\\|b\\\\n\\[c\\](d) &lt;e&gt; \\`f\\`'

@@ -1,11 +1,11 @@
-"""The seal of a run folder: SHA256SUMS, the hashes of all its files. Replacing it is what changes a run.
+"""The seal of a run folder: SHA256SUMS, the hashes of all its files. Replacing it commits a change to a run.
 
-A folder without one was not finished being written. Any file that changed since, this one too, no longer fits.
-`sha256sum -c SHA256SUMS` checks it by hand.
+A folder without a seal is unfinished. A file that does not match it is damaged. `sha256sum -c SHA256SUMS` checks it by
+hand.
 
-Several files change together: the new ones are written beside the old ones under names that hold their hashes, then
-the seal is replaced, then they are put in their places. A reader takes what the seal names, wherever it lies. So it
-sees all of the old files or all of the new ones, also after a full disk, or a kill at any moment.
+Several files change together: new ones are written beside the old ones under names that contain their hashes, then the
+seal is replaced, then they are renamed. A reader takes the files that the seal names, under either name. So it sees all
+of the old files or all of the new ones, even after a full disk or a kill at any moment.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from alga.base import files
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, one_line
 from alga.base.folders import Folder
 
 NAME: Final = "SHA256SUMS"
 SEALED: Final = ("README.md", "certificate.json", "config.json", "metrics.jsonl", "model.safetensors", "table.json")
-LOADED: Final = ("certificate.json", "config.json", "model.safetensors", "table.json")  # what a network is read from
+LOADED: Final = ("certificate.json", "config.json", "model.safetensors", "table.json")  # a network is read from these
 LARGEST: Final = 2**30  # bytes of any file of a run
 LARGEST_SEAL: Final = 2**16
-WAITING: Final = ".sealed"  # how files end that are sealed and not in their places yet
+WAITING: Final = ".sealed"  # suffix of files that the seal names and that are not renamed yet
 TRIES: Final = 100
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _WAITING = re.compile(rf"\.(.+)\.([0-9a-f]{{64}}){re.escape(WAITING)}")
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Snapshot:
-    """A run's files as they are at one moment: what the seal names, or what is there where there is none."""
+    """A run's files at one moment: those that the seal names, or those in the folder if there is no seal."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -46,37 +46,38 @@ class Snapshot:
         self._before = self._stamps()
         try:
             self._stated = _stated(folder)
-        except (AlgaError, OSError) as problem:  # told by `check`, after what says more
-            self._damage = problem if isinstance(problem, AlgaError) else AlgaError(_told(problem))
+        except AlgaError as problem:  # raised by `check`, after more specific errors
+            self._damage = problem
+        except OSError as problem:
+            self._damage = one_line(problem)
 
     def has(self, name: str) -> bool:
-        """Tell whether a file is there."""
+        """Return whether a file exists."""
         return self.folder.has(self._place(name))
 
     def read(self, name: str, most: int) -> bytes:
-        """Return what a file holds; refuse more than `most` bytes."""
+        """Return a file's content; refuse more than `most` bytes."""
         data = self.folder.read(self._place(name), most)
         self._seen[name] = hashlib.sha256(data).hexdigest()
         return data
 
     def check(self) -> None:
-        """Refuse a sealed folder in which a file is not as it was; one that was taken out is none."""
+        """Refuse a sealed folder in which a file was changed; a removed file is not damage."""
         if self._damage is not None:
             raise self._damage
-        for name in SEALED if self._stated is not None else ():
-            assert self._stated is not None
-            if self.has(name):
+        for name in SEALED:
+            if self._stated is not None and self.has(name):
                 found = self._seen.get(name) or self.folder.sha256(self._place(name), LARGEST)
                 if self._stated.get(name) != found:
                     path = self.folder.path / name
                     raise AlgaError(f"{path} is not what was sealed: its SHA-256 is not the one in {NAME}")
 
     def holds(self) -> bool:
-        """Tell whether nothing was changed since it was taken."""
+        """Return whether nothing has changed since it was taken."""
         return self._stamps() == self._before
 
     def _place(self, name: str) -> str:
-        """Return the name under which a file lies: it may be sealed and wait for its place."""
+        """Return a file's current name: it may not be renamed yet."""
         waiting = _waiting(name, self._stated[name]) if self._stated and name in self._stated else ""
         return waiting if waiting and self.folder.has(waiting) else name
 
@@ -86,7 +87,7 @@ class Snapshot:
 
 
 def steady(place: Folder | Path, read: Callable[[Snapshot], T]) -> T:
-    """Return what is read of a run's files as they were at one moment, while others may write to them."""
+    """Call `read` on a consistent snapshot of a run's files, even while others write to them."""
     folder = Folder.of(place)
     for _ in range(TRIES):
         snapshot = Snapshot(folder)
@@ -98,21 +99,21 @@ def steady(place: Folder | Path, read: Callable[[Snapshot], T]) -> T:
         else:
             if snapshot.holds():
                 return found
-    raise AlgaError(f"{folder.path} is being written to all the time; try again")
+    raise AlgaError(f"{folder.path} keeps changing; try again")
 
 
 def check(place: Folder | Path) -> None:
-    """Refuse a sealed folder in which a file is not as it was."""
+    """Refuse a sealed folder in which a file was changed."""
     steady(place, Snapshot.check)
 
 
 def sealed(place: Folder | Path) -> bool:
-    """Tell whether the folder was finished being written."""
+    """Return whether the folder is complete."""
     return Folder.of(place).has(NAME)
 
 
 def hold(place: Folder | Path) -> files.Lock:
-    """Keep other processes from writing to a run folder, and finish what a kill has left unfinished there."""
+    """Lock a run folder against other writers, and finish a change that a kill interrupted."""
     folder = Folder.of(place)
     held = files.Lock(folder)
     try:
@@ -140,24 +141,24 @@ def replace(folder: Folder, new: Mapping[str, bytes], gone: Iterable[str] = ()) 
             file.write("".join(f"{left[name]}  {name}\n" for name in SEALED if name in left).encode())
             file.flush()
             os.fsync(file.fileno())
-            for name in gone:  # now that there is room: a certificate for other weights never lies there
+            for name in gone:  # only now that the disk has room; there is never a certificate for other weights
                 folder.remove(name)
     finally:
         _settle(folder)
 
 
 def seal(place: Folder | Path) -> None:
-    """Write down the hash of each of a run's files that is there."""
+    """Write the seal of the files in a run folder."""
     replace(Folder.of(place), {})
 
 
 def unseal(place: Folder | Path) -> None:
-    """Say that the folder is being written to again."""
+    """Remove the seal: the folder is unfinished again."""
     Folder.of(place).remove(NAME)
 
 
 def _settle(folder: Folder) -> None:
-    """Put sealed files in their places; remove those whose seal was never written."""
+    """Rename files that the seal names; remove those whose seal was never written."""
     waiting = [found for name in folder.names() if (found := _WAITING.fullmatch(name))]
     stated = None
     if waiting:
@@ -173,7 +174,7 @@ def _settle(folder: Folder) -> None:
 
 
 def _stated(folder: Folder) -> dict[str, str] | None:
-    """Return the hash of each file that the seal names; None where there is no seal."""
+    """Return the hash of each file that the seal names; None without a seal."""
     try:
         text = folder.read(NAME, LARGEST_SEAL).decode(errors="replace")
     except FileNotFoundError:
@@ -193,11 +194,5 @@ def _waiting(name: str, sha256: str) -> str:
 
 
 def _stamp(status: os.stat_result | None) -> tuple[int, ...] | None:
-    """Return what tells a file from the one that was in its place before."""
-    if status is None:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _told(problem: OSError) -> str:
-    return f"{problem.filename}: {(problem.strerror or str(problem)).lower()}"
+    """Return what changes when a file is replaced."""
+    return status and (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -1,4 +1,4 @@
-"""What a run folder claims of its network: certificate and table, which must fit each other and the weights."""
+"""A run folder's certificate and table: they must match each other and the weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, naming
 from alga.runs.checksums import Snapshot
 from alga.runs.config import Config
 from alga.runs.run import Run
@@ -14,32 +14,28 @@ from alga.trust.certificate import MAX_CERTIFICATE_BYTES, Certificate
 from alga.trust.table import UNCERTAIN, Table
 
 ARITHMETIC: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
-LONGEST_WORD: Final = 200  # characters of what a certificate says of its machine
+LONGEST_WORD: Final = 200  # characters of each text that describes the machine
 LARGEST_MARGIN: Final = 1e9
 STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
 
 
 def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Table]:
     """Return the certificate and the table of a run; refuse those that claim more than they show."""
-    folder = snapshot.folder.path
-    path = folder / "certificate.json"
+    folder, task, tokens = snapshot.folder.path, run.config.task, run.config.tokens
+    entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
+    most = entry * len(task.domain) + 1024
     try:
-        certificate = Certificate.from_json(snapshot.read(path.name, MAX_CERTIFICATE_BYTES).decode(errors="replace"))
-        path = folder / "table.json"
-        tokens = run.config.tokens
-        entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
-        most = entry * len(run.config.task.domain) + 1024
-        table = Table.from_json(snapshot.read(path.name, most).decode(errors="replace"))
+        with naming(folder / "certificate.json"):
+            text = snapshot.read("certificate.json", MAX_CERTIFICATE_BYTES).decode(errors="replace")
+            certificate = Certificate.from_json(text)
+        with naming(folder / "table.json"):
+            table = Table.from_json(snapshot.read("table.json", most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
-    except AlgaError as problem:
-        named = str(problem) if str(path) in str(problem) else f"{path}: {problem}"
-        raise AlgaError(named) from None
-    task = run.config.task
     if not _ours(certificate, run.config):
         raise AlgaError(f"{folder}: the certificate has other words or numbers than this package writes")
     if certificate.sha256 != run.sha256:
-        _ = run.weights.arrays  # says so if they are damaged
+        _ = run.weights.arrays  # if they are damaged, that is the better message
         stated, actual = f"{certificate.sha256[:12]}…", f"{run.sha256[:12]}…"
         raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({actual})")
     margin = certificate.least_margin
@@ -60,12 +56,12 @@ def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Ta
 
 
 def _ours(certificate: Certificate, config: Config) -> bool:
-    """Tell whether a certificate has words and numbers such as we write: they are printed, and copied into a card."""
+    """Return whether all words and numbers are of the kind that we write: they are printed and copied into a card."""
     bounds = certificate.proof.bounds if certificate.proof is not None else ()
-    machine = certificate.machine if isinstance(certificate.machine, dict) else {"": None}
     prompts = (certificate.least_margin_prompt, *(bound.prompt for bound in bounds))
     names = (certificate.dtype, *(bound.arithmetic for bound in bounds))
-    texts = [*machine, *(str(value) if type(value) is int else value for value in machine.values())]
+    values = (str(value) if type(value) is int else value for value in certificate.machine.values())
+    texts = [*certificate.machine, *values]
     texts += [certificate.proof.assumptions] if certificate.proof is not None else []
     return (
         all(isinstance(prompt, str) and prompt in config.task.domain for prompt in prompts)

@@ -1,4 +1,4 @@
-"""What config.json says: which task in which tokens, a network of which shape, trained how. It needs no torch."""
+"""A run's config.json: the task and its tokens, the network's shape, the training. It needs no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from alga import tasks
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, blaming, naming
 from alga.base.folders import Folder
 from alga.network import weight_header
 from alga.network.config import ModelConfig
@@ -20,14 +20,14 @@ from alga.tasks import Task
 
 NAME: Final = "config.json"
 FORMAT: Final = 1
-IDENTITY: Final = "alga"  # under this key a weight file says what it is for
+IDENTITY: Final = "alga"  # the key under which a weight file states its task and architecture
 LARGEST_FILE: Final = 2**20  # bytes
-ALWAYS_READ: Final = 2**24  # bytes of a weight file that cost nothing, whatever the configuration says
+ALWAYS_READ: Final = 2**24  # bytes of a weight file that are read whatever the configuration implies
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What config.json says: which task in which tokens, which network, and how it is trained where that is known."""
+    """A task, a network's shape, and the training if it is known."""
 
     task: Task
     model: ModelConfig
@@ -44,7 +44,7 @@ class Config:
 
     @property
     def identity(self) -> str:
-        """What weights need to mean something; it is written into their file, so that the hash covers it."""
+        """What the weights are for, as text; it is stored in their file, so that the hash covers it."""
         content = {
             "task": self.task.name,
             "vocabulary": self.tokens.vocabulary,
@@ -55,11 +55,11 @@ class Config:
 
     @property
     def largest_weights(self) -> int:
-        """The bytes that a weight file of this network may have."""
+        """The most bytes that a weight file of this network may have."""
         return max(ALWAYS_READ, 4 * self.model.parameters + 2 * weight_header.LARGEST)
 
     def check_weights(self, data: bytes, path: Path) -> None:
-        """Refuse the bytes of a weight file that was written for something else, or holds other tensors."""
+        """Refuse a weight file that was written for something else, or holds other tensors."""
         header = weight_header.read(data, path)
         if header.metadata.get(IDENTITY) != self.identity:
             raise AlgaError(f"{path} was written for another task or model than config.json says")
@@ -67,7 +67,7 @@ class Config:
 
 
 def to_json(config: Config) -> str:
-    """Return config.json; the vocabulary and lengths are stored so that a changed task cannot go unnoticed."""
+    """Return config.json; it includes vocabulary and lengths, so that a changed task is noticed."""
     content = {
         "format": FORMAT,
         "task": config.task.name,
@@ -85,27 +85,23 @@ def load(place: Folder | Path) -> Config:
 
 
 def read(snapshot: Snapshot) -> Config:
-    """Read the config.json of one moment."""
+    """Read the config.json of a snapshot."""
     path = snapshot.folder.path / NAME
     try:
-        content = json.loads(snapshot.read(NAME, LARGEST_FILE))
+        data = snapshot.read(NAME, LARGEST_FILE)
+    except FileNotFoundError:
+        raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {NAME}") from None
+    with naming(path), blaming(f"{path} is not a run's configuration"):
+        content = json.loads(data)
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
         task = tasks.known(content["task"])
         if content.get("source", "") != task.source:
             raise AlgaError(f"the task {task.name} has changed since this network was trained")
         config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))
-        stated = (tuple(content["vocabulary"]), config.model.input_length, config.model.output_length)
-    except FileNotFoundError:
-        raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {NAME}") from None
-    except AlgaError as problem:
-        named = str(problem) if str(path) in str(problem) else f"{path}: {problem}"
-        raise AlgaError(named) from None
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise AlgaError(f"{path} is no configuration of a run ({type(problem).__name__}: {problem})") from None
-    tokens = config.tokens
-    if stated != (tokens.vocabulary, tokens.input_length, tokens.output_length) or config.model.vocabulary != len(
-        tokens.vocabulary
-    ):
-        raise AlgaError(f"{path} has other tokens or lengths than the task {task.name}")
+        tokens, model = config.tokens, config.model
+        if (tuple(content["vocabulary"]), model.vocabulary) != (tokens.vocabulary, len(tokens.vocabulary)) or (
+            (model.input_length, model.output_length) != (tokens.input_length, tokens.output_length)
+        ):
+            raise AlgaError(f"{path} has other tokens or lengths than the task {task.name}")
     return config

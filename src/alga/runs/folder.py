@@ -1,13 +1,13 @@
-"""A run folder: everything a training leaves behind. Read with suspicion, written atomically.
+"""A run folder: everything that a training writes. Not trusted when read, written atomically.
 
 config.json        task, vocabulary, model, recipe, seed, threads
 model.safetensors  the weights; `sha256sum` of this file is the hash that certificates name
-table.json         what the network answers to every prompt
-certificate.json   the record that these answers are right
+table.json         the network's output for every prompt
+certificate.json   the record that these outputs are right
 metrics.jsonl      a line per check during training
 README.md          the model card
 SHA256SUMS         the seal: hashes of all these, written last
-checkpoint.safetensors   only while training is unfinished: see training/checkpoint.py
+checkpoint.safetensors   while training is unfinished: see training/checkpoint.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from alga.base import files
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, one_line
 from alga.base.folders import Folder
 from alga.runs import checksums
 from alga.runs import config as configs
@@ -35,31 +35,27 @@ CHECKPOINT: Final = "checkpoint.safetensors"
 
 
 def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run:
-    """Load a run; refuse what is damaged or does not fit together.
+    """Load a run; refuse files that are damaged or do not belong together.
 
-    With `read_certificate=False` a certificate beside the weights is left unread: for judging the weights anew.
+    `read_certificate=False` ignores a certificate beside the weights: for certifying them again.
     """
-
-    def read(snapshot: Snapshot) -> Run:
-        return _read(snapshot, os.fspath(model), read_certificate)
-
     try:
-        return checksums.steady(locate(model), read)
+        return checksums.steady(locate(model), lambda snapshot: _read(snapshot, os.fspath(model), read_certificate))
     except OSError as problem:
-        raise AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}") from None
+        raise one_line(problem) from None
 
 
 def _read(snapshot: Snapshot, name: str, read_certificate: bool) -> Run:
     folder = snapshot.folder
     config = configs.read(snapshot)
     if not snapshot.has(WEIGHTS):
-        unfinished = f"; its training goes on with: alga train --resume {folder.path}"
+        unfinished = f"; continue its training with: alga train --resume {folder.path}"
         raise AlgaError(f"{folder.path} has no {WEIGHTS}{unfinished if folder.has(CHECKPOINT) else ''}")
     data = snapshot.read(WEIGHTS, config.largest_weights)
     config.check_weights(data, folder.path / WEIGHTS)
     run = Run(name=name, config=config, weights=Weights(config, data, folder.path / WEIGHTS))
     if not read_certificate or not snapshot.has("certificate.json"):
-        _ = run.weights.arrays  # no certificate vouches for these weights: read them at once
+        _ = run.weights.arrays  # without a certificate for them, check the weights now
     else:
         certificate, table = certificate_and_table(snapshot, run)
         run = dataclasses.replace(run, certificate=certificate, table=table)
@@ -69,7 +65,7 @@ def _read(snapshot: Snapshot, name: str, read_certificate: bool) -> Run:
 
 
 def save(place: Folder | Path, run: Run) -> None:
-    """Write a run; until all of it is written, readers find what was there before."""
+    """Write a run; until all of it is written, readers find the old files."""
     if not run.certified:
         run = dataclasses.replace(run, certificate=None, table=None)
     written = {configs.NAME: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
@@ -80,17 +76,17 @@ def save(place: Folder | Path, run: Run) -> None:
 
 
 def keep(path: Path, run: Run) -> None:
-    """Write the certificate and table of a run whose weights are in a folder already, and its card."""
+    """Write the certificate, table and card of a run whose weights are in the folder already."""
     folder = Folder(path)
     with checksums.hold(folder):
         stored = folder.sha256(WEIGHTS, checksums.LARGEST)
         if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
-            raise AlgaError(f"{path}: a certificate is kept only for the very weights that it certifies")
+            raise AlgaError(f"{path}: a certificate is saved only beside the weights that it certifies")
         checksums.replace(folder, _judgement(run, run.certificate.parameters))
 
 
 def _judgement(run: Run, parameters: int) -> dict[str, bytes]:
-    """Return the files that say what is known of a network: its card; table and certificate where it has one."""
+    """Return the files that describe a network: its card, and table and certificate if it has them."""
     written = {"README.md": card(run.config.task, parameters, run.config.training, run.certificate)}
     if run.table is not None:
         written["table.json"] = run.table.to_json()
@@ -100,7 +96,7 @@ def _judgement(run: Run, parameters: int) -> dict[str, bytes]:
 
 
 def claim(path: Path) -> files.Lock:
-    """Make a folder for a new run and hold it; refuse one that holds anything, or that another process holds."""
+    """Create and lock a folder for a new run; refuse one that is not empty or that another process has locked."""
     if path.exists() and not path.is_dir():
         raise AlgaError(f"expected a folder to write to, got the file {path}")
     path.mkdir(parents=True, exist_ok=True)
@@ -114,11 +110,11 @@ def claim(path: Path) -> files.Lock:
 
 
 def holds_run(folder: Path) -> bool:
-    """Tell whether a folder is a run's, finished or not."""
+    """Return whether a folder is a run's, finished or not."""
     return (folder / "config.json").exists()
 
 
 def check_no_run(folder: Path) -> None:
-    """Refuse a run's folder, for whoever writes something other than a run there."""
+    """Refuse a run's folder, before something other than a run is written there."""
     if holds_run(folder):
         raise AlgaError(f"{folder} holds a run; choose another folder, nothing was written")

@@ -1,7 +1,7 @@
-"""Weights from elsewhere: a PyTorch state_dict, safetensors, a file of torch for R; in the names of the paper's author.
+"""Weights from elsewhere: a PyTorch state_dict, safetensors, or a file of torch for R.
 
-Or in this package's own names: what `torch.save(model.state_dict())` and a run folder hold. Read defensively: sizes are
-bounded, nothing is unpickled (`torch_files.py`), and of an R file nothing is executed (`r_files.py`).
+Tensors have the names of the paper's author or ours, as in `torch.save(model.state_dict())` and in a run folder. The
+files are not trusted: sizes are bounded, nothing is unpickled (`torch_files.py`) or executed (`r_files.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from alga.base import files
-from alga.base.errors import AlgaError
+from alga.base.errors import MALFORMED, AlgaError, naming
 from alga.network import weight_header
 from alga.runs import torch_files
 from alga.runs.config import IDENTITY
@@ -44,10 +44,10 @@ NAMES: Final = (  # the author's, and ours
 
 @dataclass(frozen=True)
 class Brought:
-    """Weights under this package's names, and what their file says that they are for, if it is a file of ours."""
+    """Weights under our names, and their purpose if the file states it, as ours do."""
 
     weights: dict[str, Array]
-    ours: bool  # whether it had this package's names
+    ours: bool  # whether the file had our names
     identity: str | None = None
 
 
@@ -55,15 +55,16 @@ def read(path: Path) -> Brought:
     """Return the weights in a file of any of the three kinds."""
     data, identity = files.read(path, LARGEST), None
     try:
-        if data[:2] == b"\x1f\x8b":
-            weights = _from_r(data)
-        elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
-            weights = torch_files.tensors(data, LARGEST)
-        else:
-            identity, weights = _from_safetensors(data, path)
-    except AlgaError as problem:
-        raise AlgaError(f"{path}: {problem}") from None
-    except (ValueError, KeyError, TypeError, RuntimeError, RecursionError) as problem:
+        with naming(path):
+            if data[:2] == b"\x1f\x8b":
+                weights = _from_r(data)
+            elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
+                weights = torch_files.tensors(data, LARGEST)
+            else:
+                identity, weights = _from_safetensors(data, path)
+    except AlgaError:
+        raise
+    except (*MALFORMED, RuntimeError) as problem:  # whose text may be as long as the file
         raise AlgaError(f"{path} is damaged ({type(problem).__name__})") from None
     ours = {name for name in weights if OURS.fullmatch(name)}
     if ours and ours != weights.keys():
@@ -114,14 +115,14 @@ def _from_r(data: bytes) -> dict[str, Array]:
 
 
 def _values(parsed: object, kind: str) -> object:
-    """Return what R's torch package wrapped: a list of values, type and version."""
+    """Unwrap an object of R's torch package: a list of values, type and version."""
     if not isinstance(parsed, dict) or parsed.get("type") != [kind] or "values" not in parsed:
         raise AlgaError(f"expected what torch for R writes for a {kind}, got something else")
     return parsed["values"]
 
 
 def _tensor(raw: object, most: int) -> Array:
-    """Take one tensor, of at most so many bytes, from the archive that R's torch package wraps it in."""
+    """Read one tensor of at most `most` bytes from the archive that R's torch package wraps it in."""
     packed = _values(parse(raw), "tensor") if isinstance(raw, bytes) else None
     if not isinstance(packed, bytes):
         raise AlgaError("expected a serialised tensor, got something else")

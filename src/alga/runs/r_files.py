@@ -1,4 +1,4 @@
-"""The part of R's serialisation format that holds lists, text, numbers and raw bytes: walked, never executed.
+"""The part of R's serialisation format that covers lists, text, numbers and raw bytes: parsed, never executed.
 
 The format (R Internals, "Serialization Formats"): a header, then items. An item begins with four bytes of flags: the
 lowest byte is its type; bit 9 says that attributes follow (a pairlist), bit 10 that a pairlist's node has a tag.
@@ -15,7 +15,7 @@ _SYMBOL, _PAIRLIST, _CHARACTERS, _INTEGERS, _REALS, _TEXTS, _LIST, _RAW = 1, 2, 
 _NIL, _REFERENCE = 254, 255
 _ATTRIBUTES, _TAG = 0x200, 0x400
 DEEPEST: Final = 20
-MOST: Final = 100_000  # values, each of which takes some hundred bytes of memory for four in the file
+MOST: Final = 100_000  # values: each takes about a hundred bytes of memory for four in the file
 
 
 def parse(data: bytes) -> object:
@@ -62,7 +62,7 @@ class _Reader:
             self._symbols.append(value)
         elif kind == _REFERENCE:
             value = self._symbols[(flags >> 8) - 1]
-            flags = kind  # the other bits were the place
+            flags = kind  # the other bits were the index
         elif kind == _CHARACTERS:
             value = self._bytes(self._length()).decode()
         elif kind == _RAW:

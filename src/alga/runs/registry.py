@@ -14,7 +14,7 @@ from alga.tasks import Procedure, in_base
 
 SHIPPED: Final = Path(__file__).parent / "models"
 
-# Which network does what: the kinds of steps that arithmetic is made of, by the family of tasks that takes them.
+# The family of tasks for each kind of step in arithmetic.
 STEPS: Final = {
     "add": "addition",
     "add three": "addition-of-three",
@@ -23,7 +23,7 @@ STEPS: Final = {
     "times": "times-a-digit",
     "divide": "division-by-a-digit",
 }
-LOOKAHEADS: Final = {"addition": "addition-lookahead"}  # whose network finds all carries at once
+LOOKAHEADS: Final = {"addition": "addition-lookahead"}  # the network that finds all carries at once
 
 
 def for_step(kind: str, base: int) -> str:
@@ -36,7 +36,7 @@ def for_step(kind: str, base: int) -> str:
 
 
 def step_of(procedure: Procedure) -> str | None:
-    """Return the kind of step that a procedure takes; none for a person's own, whatever its name.
+    """Return the kind of step that a procedure takes; None for a user's own, whatever its name.
 
     >>> from alga.tasks import find
     >>> [step_of(find(name).procedure) for name in ("addition-padded", "subtraction-base-8", "parity")]
@@ -50,9 +50,9 @@ def step_of(procedure: Procedure) -> str | None:
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of the networks that come with the package, which Python may have found inside a zip."""
-    if not SHIPPED.is_dir():
-        raise AlgaError(f"{SHIPPED} is no folder: ALGA reads its networks as files; unpack the package, or install it")
+    """Return the names of the shipped networks."""
+    if not SHIPPED.is_dir():  # the package was imported from a zip file
+        raise AlgaError(f"{SHIPPED} is not a folder: ALGA reads its networks as files; install or unpack the package")
     return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A network with its configuration, and its certificate where it has one."""
+    """A network with its configuration, and its certificate if it has one."""
 
     name: str
     config: Config
@@ -30,17 +30,17 @@ class Run:
 
     @property
     def model(self) -> Transformer:
-        """The network as a torch module, made on first use: for hooks and patching, not for answers."""
+        """The network as a torch module, built on first use: for hooks and patching, not for answers."""
         return self.weights.model
 
     @property
     def sha256(self) -> str:
-        """The hash of the weights as they are now."""
+        """The hash of the current weights."""
         return self.weights.sha256
 
     @property
     def current(self) -> bool:
-        """Whether certificate and table, good or bad, belong to each other and to the network as it is now."""
+        """Whether certificate and table, good or bad, belong to each other and to the current network."""
         certificate, table = self.certificate, self.table
         return (
             certificate is not None
@@ -53,19 +53,19 @@ class Run:
 
     @property
     def certified(self) -> bool:
-        """Whether there is a certificate, and for the network as it is now: its weights, and nothing beside them."""
+        """Whether there is a certificate for the current network: its weights, without hooks or other changes."""
         return self.certificate is not None and self.certificate.certified and self.current
 
     def judged(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Run:
-        """Return the run with a new certificate and table: every prompt checked now, whatever it came with.
+        """Check every prompt, and return the run with a new certificate and table.
 
-        Each is checked by compiled code, and once more by torch where that is installed.
+        Each prompt is decoded by compiled code, and again by torch if it is installed.
         """
         from alga.network.decoder import CHUNK, Decoder
 
         twice = installed("torch")
         if twice:
-            _ = self.model  # opened first: whatever watches torch's modules is then seen as an alteration
+            _ = self.model  # build it first, so that global hooks are noticed as alterations
         decoder, sha256, altered = Decoder(self.weights, self.config.tokens), self.sha256, self.weights.altered
         certificate, table = certify(
             self.config.task.domain,
@@ -85,10 +85,10 @@ class Run:
 
     def _refuse_unless(self, sha256: str, altered: str) -> None:
         if (self.sha256, self.weights.altered) != (sha256, altered):
-            raise AlgaError(f"the network {self.name} was changed while it was checked: nothing can be said of it")
+            raise AlgaError(f"the network {self.name} changed while it was checked; check it again")
 
     def proven(self, watch: Watch = unwatched) -> Run:
-        """Return the run with its certificate and a proof of it, as far as rigorous bounds of its weights reach."""
+        """Return the run with a proof in its certificate, as far as rigorous bounds of its weights reach."""
         assert self.certificate is not None
         from alga.trust.proof import prove
 

@@ -1,8 +1,8 @@
-"""What torch.save writes -> arrays, and nothing is unpickled: a pickle's operations are walked against a short list.
+"""Files of torch.save -> arrays. Nothing is unpickled: a pickle's operations are checked against a short list.
 
-The walk knows names, numbers, lists and dictionaries, and how torch describes a tensor: a storage, an offset, a shape
-and strides. What else a pickle asks for is refused before anything is built of it. Numbers then come from the archive's
-own bytes, which are not packed, so nothing takes more memory than the file has bytes.
+The reader knows names, numbers, lists, dictionaries, and how torch describes a tensor: a storage, an offset, a shape
+and strides. Anything else in a pickle is refused before it is built. The numbers then come from the archive's own
+uncompressed bytes, so nothing takes more memory than the file has bytes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import math
 import pickletools
 import re
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -27,16 +27,22 @@ MOST_OPERATIONS: Final = 200_000
 MOST_MEMBERS: Final = 10_000
 MOST_DIMENSIONS: Final = 8
 DIRECTORY_ENTRY: Final = b"PK\x01\x02"
-MAGIC: Final = 0x1950A86A20F9469CFC6C  # of files that are no archive, as torch wrote them before version 1.6
+MAGIC: Final = 0x1950A86A20F9469CFC6C  # begins files of torch before version 1.6, which are not archives
 PROTOCOL: Final = 1001
 FLOAT32: Final = 4  # bytes
 NUMBER: Final = np.dtype("<f4")
 NOTHING_ELSE: Final = "expected a PyTorch file with nothing but weights, got another or a damaged one"
+ORDERED, MODULE = "collections OrderedDict", "__torch__ Module"
+TENSOR, PARAMETER = "torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"
+STORAGES = re.compile(r"torch [A-Z]\w{1,30}Storage")
+
+Array = NDArray[np.float32]
+Storage = Callable[[str], bytearray]
 
 
 @dataclass(frozen=True)
 class _Named:
-    """Something that a pickle names; it is never looked up."""
+    """A class or function that a pickle names; it is never looked up."""
 
     name: str
 
@@ -57,20 +63,12 @@ class _Described:
     strides: tuple[int, ...]
 
 
-Array = NDArray[np.float32]
-
-
 class _Module(dict[object, object]):
     """What torch for R wraps a tensor in."""
 
 
-ORDERED, MODULE = _Named("collections OrderedDict"), _Named("__torch__ Module")
-TENSOR, PARAMETER = _Named("torch._utils _rebuild_tensor_v2"), _Named("torch._utils _rebuild_parameter")
-STORAGES = re.compile(r"torch [A-Z]\w{1,30}Storage")
-
-
 def tensors(data: bytes, most: int) -> dict[str, Array]:
-    """Return the tensors of a file that torch.save wrote, by their names; they take at most so many bytes in all."""
+    """Return the tensors of a file that torch.save wrote, by name; refuse more than `most` bytes in all."""
     described, storage = _from_archive(data, most) if data[:2] == b"PK" else _from_pickles(data)
     if not isinstance(described, dict) or not all(isinstance(value, _Described) for value in described.values()):
         raise AlgaError("expected a state_dict: names, each with a tensor")
@@ -104,19 +102,16 @@ def _tensor(described: _Described, numbers: bytearray) -> Array:
     return as_strided(whole, shape, [FLOAT32 * stride for stride in strides]).astype(np.float32, order="C")
 
 
-Storage = Callable[[str], bytearray]
-
-
 def _from_archive(data: bytes, most: int) -> tuple[object, Storage]:
-    """Walk the pickle of an archive; return what it describes, and a function that reads a storage."""
+    """Read the pickle of an archive; return what it describes, and a function that reads a storage."""
     if data.count(DIRECTORY_ENTRY) > MOST_MEMBERS:
         raise AlgaError(f"the archive has more than {MOST_MEMBERS:,} files")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = {member.filename: member for member in archive.infolist()}
         (pickled,) = (name for name in members if name.endswith("/data.pkl"))
-    except Exception:  # the archive may be any bytes, and zipfile's errors are of many kinds
-        raise AlgaError(NOTHING_ELSE) from None
+    except Exception:  # the archive may be any bytes, and zipfile raises many kinds of errors
+        _refuse()
     root = pickled.removesuffix("data.pkl")
     left = most
 
@@ -131,192 +126,155 @@ def _from_archive(data: bytes, most: int) -> tuple[object, Storage]:
             with archive.open(member) as file:
                 content = bytearray(file.read(member.file_size))
         except Exception:  # likewise
-            raise AlgaError(NOTHING_ELSE) from None
+            _refuse()
         left -= len(content)
         return content
 
     if f"{root}byteorder" in members and read(f"{root}byteorder", 16) != b"little":
-        raise AlgaError("expected numbers whose lowest byte comes first, got the other order")
-    return _walked(io.BytesIO(read(pickled, LARGEST_PICKLE))), lambda key: read(f"{root}data/{key}", most)
+        raise AlgaError("expected little-endian numbers, got the other order")
+    return _described(io.BytesIO(read(pickled, LARGEST_PICKLE))), lambda key: read(f"{root}data/{key}", most)
 
 
 def _from_pickles(data: bytes) -> tuple[object, Storage]:
-    """Walk a file of torch before version 1.6: five pickles, then each storage with its length."""
+    """Read a file of torch before version 1.6: five pickles, then each storage with its length."""
     stream = io.BytesIO(data)
-    magic, protocol = _walked(stream), _walked(stream)
-    if (magic, protocol) != (MAGIC, PROTOCOL):
-        raise AlgaError(NOTHING_ELSE)
-    machine, described, keys = (_walked(stream) for _ in range(3))
+    if (_described(stream), _described(stream)) != (MAGIC, PROTOCOL):
+        _refuse()
+    machine, described, keys = (_described(stream) for _ in range(3))
     if not isinstance(machine, dict) or machine.get("little_endian") is not True or not isinstance(keys, list):
-        raise AlgaError(NOTHING_ELSE)
-    sizes = {each.storage.key: each.storage.count for each in _described(described)}
+        _refuse()
+    values = described.values() if isinstance(described, dict) else ()
+    sizes = {each.storage.key: each.storage.count for each in values if isinstance(each, _Described)}
     storages: dict[str, bytearray] = {}
     for key in keys:
         count = int.from_bytes(stream.read(8), "little")
         if not isinstance(key, str) or sizes.get(key) != count:
-            raise AlgaError(NOTHING_ELSE)
+            _refuse()
         storages[key] = bytearray(stream.read(FLOAT32 * count))
-
-    def storage(key: str) -> bytearray:
-        if key not in storages:
-            raise AlgaError(NOTHING_ELSE)
-        return storages[key]
-
-    return described, storage
+    return described, lambda key: storages[key] if key in storages else _refuse()
 
 
-def _described(value: object) -> Iterable[_Described]:
-    values = value.values() if isinstance(value, dict) else ()
-    return [each for each in values if isinstance(each, _Described)]
+def _refuse(what: str = "") -> NoReturn:
+    raise AlgaError(f"{NOTHING_ELSE} ({what})" if what else NOTHING_ELSE) from None
 
 
 # --- the pickle -------------------------------------------------------------------------------------------------------
 
 
-def _walked(stream: io.BytesIO) -> object:
-    """Return what the next pickle describes."""
+def _described(stream: io.BytesIO) -> object:
+    """Return what the next pickle describes: the pickle machine, with a stack and a memo, for a few operations."""
+    stack: list[Any] = []
+    memo: dict[int, object] = {}
     try:
-        return _Walk().through(stream)
-    except AlgaError:
-        raise
-    except Exception:  # pickletools raises what it meets; an empty stack or memo is an IndexError or KeyError
-        raise AlgaError(NOTHING_ELSE) from None
-
-
-class _Mark:
-    """Where a list of items begins on the stack."""
-
-
-class _Walk:
-    """A stack and a memo, as a pickle has them."""
-
-    def __init__(self) -> None:
-        self.stack: list[Any] = []
-        self.memo: dict[int, object] = {}
-
-    def through(self, stream: io.BytesIO) -> object:
         for count, (operation, argument, _) in enumerate(pickletools.genops(stream)):
             if count >= MOST_OPERATIONS:
                 raise AlgaError(f"the description of the tensors has more than {MOST_OPERATIONS:,} parts")
-            if operation.name in _VALUES:
-                self.stack.append(argument)
-            elif operation.name in _CONSTANTS:
-                self.stack.append(_CONSTANTS[operation.name]())
-            elif operation.name in _OPERATIONS:
-                _OPERATIONS[operation.name](self, argument)
-            elif operation.name not in _IGNORED:
-                raise AlgaError(f"{NOTHING_ELSE} ({operation.name})")
-        (value,) = self.stack
-        return value
-
-    def put(self, place: int | None) -> None:
-        self.memo[len(self.memo) if place is None else place] = self.stack[-1]
-
-    def get(self, place: int) -> None:
-        self.stack.append(self.memo[place])
-
-    def items(self) -> list[Any]:
-        """Take what lies above the last mark, and the mark."""
-        found = []
-        while not isinstance(item := self.stack.pop(), _Mark):
-            found.append(item)
-        return found[::-1]
-
-    def gather(self, count: int | None) -> None:
-        items = self.items() if count is None else [self.stack.pop() for _ in range(count)][::-1]
-        self.stack.append(tuple(items))
-
-    def append(self, items: list[Any]) -> None:
-        onto = self.stack[-1]
-        if type(onto) is not list:
-            raise AlgaError(NOTHING_ELSE)
-        onto.extend(items)
-
-    def set(self, items: list[Any]) -> None:
-        into = self.stack[-1]
-        if not isinstance(into, dict) or not all(isinstance(key, str | int) for key in items[::2]):
-            raise AlgaError(NOTHING_ELSE)
-        into.update(zip(items[::2], items[1::2], strict=True))
-
-    def name(self, text: str) -> None:
-        found = _Named(text)
-        if found not in {ORDERED, MODULE, TENSOR, PARAMETER} and not STORAGES.fullmatch(text):
-            if text.startswith("torch._utils _rebuild"):
-                raise AlgaError(f"expected plain tensors, got another kind ({text[:60]!r})")
-            raise AlgaError(f"{NOTHING_ELSE} ({text[:60]!r})")
-        self.stack.append(found)
-
-    def name_from_stack(self, _: object) -> None:
-        name, module = self.stack.pop(), self.stack.pop()
-        self.name(f"{module if isinstance(module, str) else ''} {name if isinstance(name, str) else ''}")
-
-    def storage(self, _: object) -> None:
-        what, kind, key, _place, count, *views = self.stack.pop()
-        if what != "storage" or not isinstance(kind, _Named) or not STORAGES.fullmatch(kind.name):
-            raise AlgaError(NOTHING_ELSE)
-        if kind.name != "torch FloatStorage":
-            raise AlgaError(f"a tensor holds {kind.name.replace(' ', '.')}, expected torch.float32")
-        if not isinstance(key, str) or type(count) is not int or count < 0 or any(view is not None for view in views):
-            raise AlgaError(NOTHING_ELSE)
-        self.stack.append(_Storage(key, count))
-
-    def call(self, _: object) -> None:
-        arguments, called = self.stack.pop(), self.stack.pop()
-        if type(arguments) is not tuple:
-            raise AlgaError(NOTHING_ELSE)
-        if called == ORDERED and not arguments:
-            self.stack.append({})
-        elif called == TENSOR:
-            self.stack.append(_rebuilt(*arguments[:4]))
-        elif called == PARAMETER and isinstance(arguments[0], _Described):
-            self.stack.append(arguments[0])
-        else:
-            raise AlgaError(NOTHING_ELSE)
-
-    def new(self, _: object) -> None:
-        arguments, called = self.stack.pop(), self.stack.pop()
-        if called != MODULE or arguments != ():
-            raise AlgaError(NOTHING_ELSE)
-        self.stack.append(_Module())
-
-    def build(self, _: object) -> None:
-        """Fill a module; what a state_dict has beside its items (versions of its modules) says nothing here."""
-        state = self.stack.pop()
-        if isinstance(self.stack[-1], _Module) and isinstance(state, dict):
-            self.stack[-1].update(state)
-        elif type(self.stack[-1]) is not dict:
-            raise AlgaError(NOTHING_ELSE)
+            _apply(operation.name, argument, stack, memo)
+        (value,) = stack
+    except AlgaError:
+        raise
+    except Exception:  # whatever pickletools raises; an empty stack or memo is an IndexError or KeyError
+        _refuse()
+    return value
 
 
-def _rebuilt(storage: object, offset: object, shape: object, strides: object) -> _Described:
+_MARK: Final = object()  # where a list of items begins on the stack
+
+
+def _apply(operation: str, argument: Any, stack: list[Any], memo: dict[int, object]) -> None:  # noqa: PLR0912
+    """Apply one operation of a pickle to the stack; refuse those that weights do not need."""
+    match operation:
+        case "PROTO" | "FRAME" | "STOP":
+            pass
+        case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINFLOAT" | "BINUNICODE" | "SHORT_BINUNICODE":
+            stack.append(argument)
+        case "NONE" | "NEWTRUE" | "NEWFALSE":
+            stack.append({"NONE": None, "NEWTRUE": True, "NEWFALSE": False}[operation])
+        case "EMPTY_DICT" | "EMPTY_LIST" | "EMPTY_TUPLE" | "MARK":
+            stack.append({"EMPTY_DICT": {}, "EMPTY_LIST": [], "EMPTY_TUPLE": (), "MARK": _MARK}[operation])
+        case "BINPUT" | "LONG_BINPUT" | "MEMOIZE":
+            memo[len(memo) if argument is None else argument] = stack[-1]
+        case "BINGET" | "LONG_BINGET":
+            stack.append(memo[argument])
+        case "TUPLE" | "TUPLE1" | "TUPLE2" | "TUPLE3":
+            items = _above_mark(stack) if operation == "TUPLE" else _pop(stack, int(operation[-1]))
+            stack.append(tuple(items))
+        case "APPEND" | "APPENDS":
+            items = _above_mark(stack) if operation == "APPENDS" else _pop(stack, 1)
+            if type(stack[-1]) is not list:
+                _refuse()
+            stack[-1].extend(items)
+        case "SETITEM" | "SETITEMS":
+            items = _above_mark(stack) if operation == "SETITEMS" else _pop(stack, 2)
+            if not isinstance(stack[-1], dict) or not all(isinstance(key, str | int) for key in items[::2]):
+                _refuse()
+            stack[-1].update(zip(items[::2], items[1::2], strict=True))
+        case "GLOBAL":
+            stack.append(_named(argument))
+        case "STACK_GLOBAL":
+            stack.append(_named(" ".join(part if isinstance(part, str) else "" for part in _pop(stack, 2))))
+        case "BINPERSID":
+            stack.append(_storage(*stack.pop()))
+        case "REDUCE" | "NEWOBJ":
+            called, arguments = _pop(stack, 2)
+            if type(arguments) is not tuple or not isinstance(called, _Named):
+                _refuse()
+            stack.append(_built(operation, called.name, arguments))
+        case "BUILD":  # fills a module; what a state_dict has beside its items (versions of modules) is ignored
+            state = stack.pop()
+            if isinstance(stack[-1], _Module) and isinstance(state, dict):
+                stack[-1].update(state)
+            elif type(stack[-1]) is not dict:
+                _refuse()
+        case _:
+            _refuse(operation)
+
+
+def _pop(stack: list[Any], count: int) -> list[Any]:
+    return [stack.pop() for _ in range(count)][::-1]
+
+
+def _above_mark(stack: list[Any]) -> list[Any]:
+    """Take the items above the last mark, and the mark."""
+    found = list(iter(stack.pop, _MARK))
+    return found[::-1]
+
+
+def _named(text: str) -> _Named:
+    if text not in {ORDERED, MODULE, TENSOR, PARAMETER} and not STORAGES.fullmatch(text):
+        if text.startswith("torch._utils _rebuild"):
+            raise AlgaError(f"expected plain tensors, got another kind ({text[:60]!r})")
+        _refuse(repr(text[:60]))
+    return _Named(text)
+
+
+def _storage(what: object, kind: object, key: object, _place: object, count: object, *views: object) -> _Storage:
+    if what != "storage" or not isinstance(kind, _Named) or not STORAGES.fullmatch(kind.name):
+        _refuse()
+    if kind.name != "torch FloatStorage":
+        raise AlgaError(f"a tensor holds {kind.name.replace(' ', '.')}, expected torch.float32")
+    if not isinstance(key, str) or type(count) is not int or count < 0 or any(view is not None for view in views):
+        _refuse()
+    return _Storage(key, count)
+
+
+def _built(operation: str, called: str, arguments: tuple[Any, ...]) -> object:
+    """Return what a call of a known name gives."""
+    if (operation, called, arguments) == ("NEWOBJ", MODULE, ()):
+        return _Module()
+    if (operation, called, arguments) == ("REDUCE", ORDERED, ()):
+        return {}
+    if (operation, called) == ("REDUCE", PARAMETER) and isinstance(arguments[0], _Described):
+        return arguments[0]
+    if (operation, called) != ("REDUCE", TENSOR):
+        _refuse()
+    storage, offset, shape, strides = arguments[:4]
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
-        raise AlgaError(NOTHING_ELSE)
+        _refuse()
     if not isinstance(shape, tuple) or not isinstance(strides, tuple) or len(shape) != len(strides):
-        raise AlgaError(NOTHING_ELSE)
+        _refuse()
     if len(shape) > MOST_DIMENSIONS:
         raise AlgaError(f"a tensor has more than {MOST_DIMENSIONS} dimensions")
     if not all(type(each) is int and 0 <= each < 2**48 for each in (*shape, *strides)):
-        raise AlgaError(NOTHING_ELSE)
+        _refuse()
     return _Described(storage, offset, shape, strides)
-
-
-_VALUES = {"BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE"}
-_CONSTANTS: dict[str, Callable[[], object]] = {
-    "NONE": lambda: None, "NEWTRUE": lambda: True, "NEWFALSE": lambda: False,
-    "EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple, "MARK": _Mark,
-}  # fmt: skip
-_IGNORED = {"PROTO", "FRAME", "STOP"}
-_OPERATIONS: dict[str, Callable[[_Walk, Any], None]] = {
-    "BINPUT": _Walk.put, "LONG_BINPUT": _Walk.put, "MEMOIZE": _Walk.put,
-    "BINGET": _Walk.get, "LONG_BINGET": _Walk.get,
-    "TUPLE": _Walk.gather,
-    "TUPLE1": lambda walk, _: walk.gather(1),
-    "TUPLE2": lambda walk, _: walk.gather(2),
-    "TUPLE3": lambda walk, _: walk.gather(3),
-    "APPEND": lambda walk, _: walk.append([walk.stack.pop()]),
-    "APPENDS": lambda walk, _: walk.append(walk.items()),
-    "SETITEM": lambda walk, _: walk.set([walk.stack.pop(), walk.stack.pop()][::-1]),
-    "SETITEMS": lambda walk, _: walk.set(walk.items()),
-    "GLOBAL": _Walk.name, "STACK_GLOBAL": _Walk.name_from_stack,
-    "BINPERSID": _Walk.storage, "REDUCE": _Walk.call, "NEWOBJ": _Walk.new, "BUILD": _Walk.build,
-}  # fmt: skip

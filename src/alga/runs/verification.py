@@ -1,4 +1,4 @@
-"""What a run folder claims of its network, derived again from the bytes of its weight file."""
+"""Independent verification of a run folder: its certificate against the bytes of its weight file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from alga.trust.verify import Verdict
 
 
 def verify(folder: Path, watch: Watch = unwatched, only: int | None = None) -> Verdict:
-    """Derive every prompt's margins from a run's weights, and hold its certificate against them.
+    """Derive every prompt's margins from a run's weights, and compare its certificate with them.
 
-    `only` looks at the first so many prompts alone: for tests.
+    `only` limits the check to the first prompts, for tests.
     """
     config, data, certificate = steady(folder, _stated)
     return verification.verify(config.task.domain, config.model, data, certificate, watch, only)
 
 
 def _stated(snapshot: Snapshot) -> tuple[Config, bytes, Certificate]:
-    """Return what a run's files say at one moment."""
+    """Return a run's configuration, weights and certificate."""
     folder, config = snapshot.folder.path, configs.read(snapshot)
     try:
         data = snapshot.read("model.safetensors", config.largest_weights)

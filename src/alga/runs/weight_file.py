@@ -1,4 +1,4 @@
-"""Weights <-> the bytes of a safetensors file, read with suspicion: the file says what it is for, and must fit it."""
+"""Weights <-> the bytes of a safetensors file, which is not trusted: it states its purpose, and must match it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, naming
 from alga.network import weight_header
 from alga.network.config import ModelConfig
 from alga.runs.config import IDENTITY, Config
@@ -19,18 +19,15 @@ Array = NDArray[np.float32]
 
 
 def pack(weights: Mapping[str, Array], config: Config) -> bytes:
-    """Return weights as the bytes of a safetensors file that also says what they are for."""
+    """Return weights as the bytes of a safetensors file, which also states their task and architecture."""
     arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
     return safetensors.numpy.save(arrays, {IDENTITY: config.identity})
 
 
 def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
-    """Return the weights in the bytes of a weight file; refuse what is damaged or does not fit its configuration."""
-    header = weight_header.read(data, path)
-    try:
-        header.check_float32()
-    except AlgaError as problem:
-        raise AlgaError(f"{path}: {problem}") from None
+    """Return the weights in the bytes of a weight file; refuse damaged ones and those of another shape."""
+    with naming(path):
+        weight_header.read(data, path).check_float32()
     try:
         weights = safetensors.numpy.load(data)
     except (SafetensorError, ValueError, KeyError) as problem:
@@ -39,7 +36,7 @@ def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
 
 
 def checked(weights: Mapping[str, Array], shape: ModelConfig, path: Path) -> dict[str, Array]:
-    """Return weights that are those of a network of this shape, in the network's order; refuse others."""
+    """Return the weights in the network's order; refuse those of another shape and numbers that are not finite."""
     shape.check({name: array.shape for name, array in weights.items()}, path)
     for name, array in weights.items():
         if not np.isfinite(array).all():

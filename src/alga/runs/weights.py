@@ -1,4 +1,4 @@
-"""A network's weights: arrays read from a file, or a torch module from the moment that someone asks for it."""
+"""A network's weights: arrays read from a file, or a torch module as soon as someone asks for it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alga.base.errors import missing_extra
+from alga.base.errors import AlgaError, missing_extra
 from alga.network.config import ModelConfig
-from alga.runs.config import Config
+from alga.runs.config import IDENTITY, Config
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Weights in memory; a weight file is not opened before its numbers are needed.
+    """Weights in memory; a weight file's tensors are not parsed before they are needed.
 
-    They need no torch until someone asks for `model`. From then on the module may be changed from anywhere, so what it
-    holds now is what counts: for answers, hashes and claims.
+    They need no torch until someone asks for `model`. From then on the module may be changed from anywhere, so its
+    current content counts: for answers, hashes and certificates.
     """
 
     def __init__(self, config: Config, data: bytes, path: Path) -> None:
@@ -32,14 +32,14 @@ class Weights:
 
     @classmethod
     def of(cls, config: Config, model: Transformer) -> Weights:
-        """Hold a torch module that is in memory already."""
+        """Wrap a torch module."""
         held = cls(config, b"", Path())
         held.model = model
         return held
 
     @classmethod
     def holding(cls, config: Config, arrays: Mapping[str, Array]) -> Weights:
-        """Hold arrays by the names of a weight file."""
+        """Wrap arrays, named as in a weight file."""
         from alga.runs import weight_file
 
         return cls(config, weight_file.pack(arrays, config), Path())
@@ -57,41 +57,41 @@ class Weights:
 
     @cached_property
     def model(self) -> Transformer:
-        """The network as a torch module, made on first use."""
+        """The network as a torch module, built on first use."""
         try:
             from alga.network.model import Transformer
         except ModuleNotFoundError as missing:
             if missing.name != "torch":
                 raise
             raise missing_extra("a network as a torch module", "torch", "train") from None
-        from alga.runs import live_weights
-
         model = Transformer.of(self._stored, self.shape)
-        self._seen = live_weights.copy(model), self._data, self._stored_sha256
+        self._seen = _copy(model), self._data, self._stored_sha256
         return model
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The weights as they are now, by the names of a weight file; what is damaged or does not fit is refused."""
+        """The current weights, named as in a weight file; refuses damaged ones and any format but float32."""
         if self.opened is None:
             return self._stored
-        from alga.runs import live_weights
-
-        return live_weights.arrays(self.opened)
+        weights = self.opened.state_dict()
+        for name, tensor in weights.items():
+            if str(tensor.dtype) != "torch.float32":
+                raise AlgaError(f"expected a network in float32, got {tensor.dtype} in {name}")
+        return {name: tensor.cpu().numpy().copy() for name, tensor in weights.items()}
 
     @property
     def sha256(self) -> str:
-        """The hash of the weights as they are now."""
+        """The hash of the current weights."""
         return self._stored_sha256 if self.opened is None else self._now(self.opened)[1]
 
     @property
     def data(self) -> bytes:
-        """The weights as they are now, as the bytes of a safetensors file that also says what they are for."""
+        """The current weights as the bytes of a safetensors file, which also states their task and architecture."""
         return self._data if self.opened is None else self._now(self.opened)[0]
 
     @property
     def altered(self) -> str:
-        """What the network does beside what these weights say, in words; empty where nothing."""
+        """How the module differs from its weights and configuration, in words; empty if it does not."""
         if self.opened is None:
             return ""
         from alga.network.alterations import alteration
@@ -110,10 +110,21 @@ class Weights:
 
     def _now(self, model: Transformer) -> tuple[bytes, str]:
         """Return a module's weights as a file's bytes, and their hash."""
-        from alga.runs import live_weights
+        import safetensors.torch
 
         # Comparing is ten times as fast as packing and hashing, and sees every change, however it was made.
-        if self._seen is None or not live_weights.same(model, self._seen[0]):
-            data = live_weights.pack(model, self._config)
-            self._seen = live_weights.copy(model), data, hashlib.sha256(data).hexdigest()
+        if self._seen is None or not _same(model.state_dict(), self._seen[0]):
+            tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+            data = safetensors.torch.save(tensors, {IDENTITY: self._config.identity})
+            self._seen = _copy(model), data, hashlib.sha256(data).hexdigest()
         return self._seen[1:]
+
+
+def _copy(model: Transformer) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def _same(now: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> bool:
+    return now.keys() == before.keys() and all(
+        tensor.dtype == before[name].dtype and tensor.equal(before[name]) for name, tensor in now.items()
+    )

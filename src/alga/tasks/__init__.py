@@ -1,26 +1,18 @@
-"""WHAT is computed. A Domain is what a network learns; a Procedure walks problems of any length over a Layout."""
+"""WHAT is computed, exactly and in pure Python.
 
-from alga.tasks.catalogue import families, find, in_base, known, names, variants
+A Domain is what a network learns: every prompt with its output. A Procedure walks a problem of any length, one step per
+column; a Layout turns operands into columns. There is one file per family of procedures; `find` knows all of them by
+name, and reads a user's own.
+"""
+
+from alga.tasks.catalogue import families, find, known, names, variants
 from alga.tasks.domain import Domain, Instance
 from alga.tasks.layouts import DigitBelow, Digits, Layout, Text
 from alga.tasks.lookahead import Lookahead
+from alga.tasks.numbers import in_base
 from alga.tasks.procedure import Procedure, Situation, Task
 
 __all__ = [
-    "DigitBelow",
-    "Digits",
-    "Domain",
-    "Instance",
-    "Layout",
-    "Lookahead",
-    "Procedure",
-    "Situation",
-    "Task",
-    "Text",
-    "families",
-    "find",
-    "in_base",
-    "known",
-    "names",
-    "variants",
-]
+    "DigitBelow", "Digits", "Domain", "Instance", "Layout", "Lookahead", "Procedure", "Situation", "Task", "Text",
+    "families", "find", "in_base", "known", "names", "variants",
+]  # fmt: skip

@@ -12,23 +12,22 @@ from random import Random
 
 from alga.tasks.hard_sums import FAMILIES
 from alga.tasks.layouts import Digits
-from alga.tasks.numbers import digits_of, exact, number, text_of, value_of
-from alga.tasks.procedure import Family, Procedure
+from alga.tasks.numbers import exact, number, text_of
+from alga.tasks.procedure import Family, InBase
 
 
-class Addition(Procedure):
-    """Past the shorter number the paper's text writes one digit (`14C6`), the author's code pads (`14C06`)."""
+class Addition(InBase):
+    """Past the shorter number's end the paper's text writes one digit (`14C6`), the author's code pads (`14C06`)."""
 
+    kind = "addition"
     sign = "+"
 
     def __init__(self, base: int = 10, *, padded: bool = False, operands: int = 2) -> None:
-        self.symbols = digits_of(base)
-        several = {2: "", 3: "-of-three"}[operands]
-        in_base = "" if base == 10 else f"-base-{base}"
-        self.name = f"addition{several}{in_base}{'-padded' if padded else ''}"
-        padded = padded or operands > 2  # a lone digit or two may stand for any of the numbers: zeros say which
         self.summary = f"the sum of {'two' if operands == 2 else 'three'} numbers"
-        self.summary += (f" in base {base}" if in_base else "") + (", filled up with zeros" if padded else "")
+        super().__init__(base)
+        self.name += {2: "", 3: "-of-three"}[operands] + ("-padded" if padded else "")
+        padded = padded or operands > 2  # in a column of one or two digits, zeros say which numbers have ended
+        self.summary += ", filled up with zeros" if padded else ""
         self.layout = Digits(operands, base=base, fill="0" if padded else "")
 
     def step(self, before: str | None, column: str) -> str:
@@ -43,11 +42,10 @@ class Addition(Procedure):
 
     def oracle(self, *operands: str) -> str:
         base = self.layout.base
-        numbers = [number(operand, self.layout.symbols) for operand in operands]
         if base != 10:
-            return text_of(sum(value_of(operand, base) for operand in numbers), base)
-        context = exact(*numbers)
-        total = Decimal(0)
+            return text_of(sum(self.values(operands)), base)
+        numbers = [number(operand) for operand in operands]
+        context, total = exact(*numbers), Decimal(0)
         for operand in numbers:
             total = context.add(total, Decimal(operand))
         return str(total)

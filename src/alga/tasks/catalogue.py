@@ -1,4 +1,4 @@
-"""All tasks by name, in every base; and a person's own, once they have named its file."""
+"""All tasks by name, in every base; and the user's own, once they have named its file."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from alga.base.errors import AlgaError
 from alga.tasks import own
 from alga.tasks.addition import Addition
 from alga.tasks.digitwise import DivisionByADigit, TimesADigit
-from alga.tasks.lookahead import AdditionLookahead
+from alga.tasks.lookahead import Lookahead
 from alga.tasks.pairwise import Bitwise, Comparison, Subtraction
 from alga.tasks.parity import Parity
 from alga.tasks.procedure import Task
 from alga.tasks.several import Several
 from alga.tasks.variants import VIEWS, Blocks, LessContext, NoSeparator, OneToken
 
-_TASKS: dict[str, Callable[[], Task]] = {
-    "addition": Addition,
-    "addition-padded": partial(Addition, padded=True),
-    "addition-of-three": partial(Addition, operands=3),
-    "addition-lookahead": AdditionLookahead,
+_IN_ANY_BASE: dict[str, Callable[[int], Task]] = {
     "subtraction": Subtraction,
     "comparison": Comparison,
     "times-a-digit": TimesADigit,
     "division-by-a-digit": DivisionByADigit,
+}
+_IN_BASES: dict[str, Callable[[int], Task]] = {
+    "addition": Addition,
+    **_IN_ANY_BASE,
+    **{operation: partial(Bitwise, operation) for operation in ("and", "or", "xor")},
+}
+_TASKS: dict[str, Callable[[], Task]] = {
+    "addition": Addition,
+    "addition-padded": partial(Addition, padded=True),
+    "addition-of-three": partial(Addition, operands=3),
+    "addition-lookahead": Lookahead,
+    **{family: partial(task, 10) for family, task in _IN_ANY_BASE.items()},
     "parity": Parity,
     "arithmetic": Several,
 }
@@ -38,16 +46,6 @@ _VARIANTS: dict[str, Callable[[], Task]] = {
     "addition-blocks-of-3": partial(Blocks, 3),
     "addition-blocks-of-2-whole": partial(Blocks, 2, whole=True),
 }
-_IN_BASES: dict[str, Callable[[int], Task]] = {
-    "addition": Addition,
-    "subtraction": Subtraction,
-    "comparison": Comparison,
-    "times-a-digit": TimesADigit,
-    "division-by-a-digit": DivisionByADigit,
-    "and": partial(Bitwise, "and"),
-    "or": partial(Bitwise, "or"),
-    "xor": partial(Bitwise, "xor"),
-}
 
 _OWN: dict[tuple[str, str], Task] = {}  # by name and source
 
@@ -58,7 +56,7 @@ def names() -> tuple[str, ...]:
 
 
 def variants() -> tuple[str, ...]:
-    """Return the names of addition's variants, which the lab asks questions of; some are ambiguous, and refused."""
+    """Return the names of addition's variants, for the lab's questions; some are ambiguous, and refused."""
     return tuple(_VARIANTS)
 
 
@@ -67,17 +65,8 @@ def families() -> tuple[str, ...]:
     return tuple(_IN_BASES)
 
 
-def in_base(family: str, base: int) -> str:
-    """Return the name of a family's task in a base.
-
-    >>> in_base("addition", 16), in_base("addition", 10)
-    ('addition-base-16', 'addition')
-    """
-    return family if base == 10 else f"{family}-base-{base}"
-
-
 def find(name: str) -> Task:
-    """Return the task of that name; one like `mine.py:Collatz` is read from that file, and known by its name from then.
+    """Return the task of that name; one like `mine.py:Collatz` is read from that file and then known by its name.
 
     >>> len(find("addition").domain), len(find("addition-base-16").domain)
     (2300, 8960)
@@ -85,20 +74,20 @@ def find(name: str) -> Task:
     if own.NAME.fullmatch(name):
         task = own.load(name)
         if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
-            raise AlgaError(f"the task in {name} is called {task.name!r}, as one that is here already")
+            raise AlgaError(f"the task in {name} is called {task.name!r}, which is the name of a built-in task")
         key = (task.name, task.source)
-        _OWN[key] = _OWN.pop(key, task)  # the file as it was found last comes last
+        _OWN[key] = _OWN.pop(key, task)  # the version found last comes last
         return _OWN[key]
     return known(name)
 
 
 def known(name: str) -> Task:
-    """Return the task of a name that comes from a file: no code is run for it, whatever the name says.
+    """Return the task of a name that was read from a file: executes no code, whatever the name is.
 
-    A person's own task is known here once they have named it themselves, by `find`.
+    The user's own task is known here once they have named it themselves, by `find`.
     """
     if not isinstance(name, str):
-        raise AlgaError(f"unknown task {name!r}: a task's name is text")
+        raise AlgaError(f"unknown task {name!r}: expected text")
     for (own_name, _), task in reversed(_OWN.items()):
         if own_name == name:
             return task

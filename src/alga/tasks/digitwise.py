@@ -1,31 +1,17 @@
 """A number and one digit: multiplication units first, division from the left.
 
-The digit is the problem's setting: it stands in every column beside the number's own digit.
+The digit is the problem's setting: every column has it beside the number's own digit.
 """
 
 from __future__ import annotations
 
 from alga.base.errors import AlgaError
 from alga.tasks.layouts import DigitBelow
-from alga.tasks.numbers import digits_of, number, single_digit, text_of, value_of
-from alga.tasks.procedure import Procedure
+from alga.tasks.numbers import text_of
+from alga.tasks.procedure import InBase
 
 
-class _ByADigit(Procedure):
-    kind: str  # the name in base ten
-
-    def __init__(self, base: int = 10) -> None:
-        self.symbols = digits_of(base)
-        self.name = self.kind if base == 10 else f"{self.kind}-base-{base}"
-        self.summary = f"{type(self).summary}{'' if base == 10 else f' in base {base}'}"
-
-    def _values(self, operands: tuple[str, ...]) -> tuple[int, int]:
-        a, b = operands
-        base = self.layout.base
-        return value_of(number(a, self.symbols), base), value_of(single_digit(b, self.symbols), base)
-
-
-class TimesADigit(_ByADigit):
+class TimesADigit(InBase):
     """The output is the whole partial product, so its tens are the carry: `63C97` is 9 × 7 + 6 and gives `69`."""
 
     kind = "times-a-digit"
@@ -48,11 +34,11 @@ class TimesADigit(_ByADigit):
         return text_of(digit * multiplier + carry, base)
 
     def oracle(self, *operands: str) -> str:
-        a, b = self._values(operands)
+        a, b = self.values(operands)
         return text_of(a * b, self.layout.base)
 
 
-class DivisionByADigit(_ByADigit):
+class DivisionByADigit(InBase):
     """The output is a quotient digit and the remainder for the next column: 17 by 5 is `32`."""
 
     kind = "division-by-a-digit"
@@ -87,13 +73,13 @@ class DivisionByADigit(_ByADigit):
         return f"{output[0]} r{output[-1]}"
 
     def oracle(self, *operands: str) -> str:
-        a, b = self._values(operands)
+        a, b = self.values(operands)
         quotient, remainder = divmod(a, b)
         return f"{text_of(quotient, self.layout.base)} r{text_of(remainder, self.layout.base)}"
 
 
 class _Divisor(DigitBelow):
-    """A digit below that is not zero."""
+    """The digit below must not be zero."""
 
     def rows(self, *operands: str) -> tuple[str, ...]:
         above, below = super().rows(*operands)

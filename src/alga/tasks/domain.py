@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-Respond = Callable[[Sequence[str]], Sequence[str | None]]  # prompts -> outputs, None where there is none
+Respond = Callable[[Sequence[str]], Sequence[str | None]]  # prompts -> outputs, None if the text is not a valid output
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One step as it should be: `prompt` is what the network reads, `output` what it should write."""
+    """One exact step: `prompt` is what the network reads, `output` what it should write."""
 
     context: str | None
     column: str
@@ -26,6 +26,10 @@ class Instance:
 class Domain(Mapping[str, Instance]):
     """A mapping from prompts to instances, in the order in which they were found.
 
+    `explore(respond)` asks for every prompt that the answers themselves lead to, until no new one appears: a network's
+    wrong outputs lead to prompts outside the domain. `second_steps()` lists the prompt of each pair of a first column
+    and a next one, from which the paper draws. Neither is needed if no prompt has a context.
+
     >>> from alga.tasks import find
     >>> domain = find("addition").domain
     >>> len(domain), domain["15C77"].output
@@ -36,8 +40,8 @@ class Domain(Mapping[str, Instance]):
     symbols: str  # every character of columns and outputs, in the order of their tokens
     instances: Mapping[str, Instance]
     summary: str = ""  # one line for people
-    source: str = ""  # the hash of the file it comes from, for a person's own task
-    reach: Callable[[Respond], object] | None = field(repr=False, default=None)
+    source: str = ""  # the hash of its file, for a user's own task
+    explore: Callable[[Respond], object] = field(repr=False, default=lambda _: None)
     second_steps: Callable[[], list[str]] = field(repr=False, default=list)
 
     def __getitem__(self, prompt: str) -> Instance:
@@ -49,21 +53,9 @@ class Domain(Mapping[str, Instance]):
     def __len__(self) -> int:
         return len(self.instances)
 
-    def explore(self, respond: Respond) -> None:
-        """Ask `respond` for every prompt that its own outputs lead to, until no new one appears.
-
-        A network's wrong outputs lead to prompts outside the domain; these are asked too.
-        """
-        if self.reach is not None:
-            self.reach(respond)
-
-    def prompts_of_second_steps(self) -> list[str]:
-        """Return the prompt of each pair of a first column and a next one: what the paper draws from."""
-        return self.second_steps()
-
     @cached_property
     def axes(self) -> tuple[list[str | None], list[str]]:
-        """The contexts, none and short ones first, and the columns: for pictures of the whole domain."""
+        """The contexts (None first, then by length) and the columns: for pictures of the whole domain."""
         contexts = list(dict.fromkeys(instance.context for instance in self.values()))
         contexts.sort(key=lambda context: (context is not None, len(context or ""), context))
         return contexts, list(dict.fromkeys(instance.column for instance in self.values()))

@@ -1,11 +1,11 @@
 """Sums that break neural adders: families of problems for evaluation, each drawn with an explicit generator.
 
-Uniform digits almost never carry far, so a network may look right on them and be wrong on `99…9 + 1`.
+Uniform digits almost never carry far, so a network may be right on them and wrong on `99…9 + 1`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from alga.tasks.numbers import DIGITS
@@ -16,86 +16,50 @@ NINES = tuple(a + b for a in DIGITS for b in DIGITS if int(a) + int(b) == 9)
 ABSORBING = tuple(a + b for a in DIGITS for b in DIGITS if int(a) + int(b) < 9)
 
 
-def uniform(rng: Random, digits: int) -> tuple[str, ...]:
-    """Two numbers of random digits."""
-    return _number(rng, digits), _number(rng, digits)
-
-
-def one_long_carry(rng: Random, digits: int) -> tuple[str, ...]:
-    """`99…9 + 1`, either way round."""
-    return _shuffled(rng, "9" * digits, "1")
-
-
-def alternating_carries(rng: Random, digits: int) -> tuple[str, ...]:
-    """A column that carries, one that takes the carry and ends it, and so on."""
-    return _from_columns([rng.choice((CARRYING, ABSORBING)[place % 2]) for place in range(digits)])
-
-
-def sums_of_nine(rng: Random, digits: int) -> tuple[str, ...]:
-    """Every column sums to nine: nothing ever carries."""
-    return _from_columns([rng.choice(NINES) for _ in range(digits)])
-
-
-def sums_of_nine_and_a_carry(rng: Random, digits: int) -> tuple[str, ...]:
-    """Every column sums to nine but the units, which carry: everything carries."""
-    return _from_columns([rng.choice(CARRYING)] + [rng.choice(NINES) for _ in range(digits - 1)])
-
-
-def all_nines(rng: Random, digits: int) -> tuple[str, ...]:
-    """Nines above nines, the second number of any length."""
-    return _shuffled(rng, "9" * digits, "9" * rng.randint(1, digits))
-
-
-def zeros(rng: Random, digits: int) -> tuple[str, ...]:
-    """Powers of ten, zero itself, and numbers behind leading zeros."""
-    ahead = rng.randint(0, digits - 1)
-    numbers = ("0" * digits, "1" + "0" * (digits - 1), "0" * ahead + _number(rng, digits - ahead))
-    return rng.choice(numbers), rng.choice(numbers)
-
-
-def unequal_lengths(rng: Random, digits: int) -> tuple[str, ...]:
-    """A long number and one of up to three digits."""
-    return _shuffled(rng, _number(rng, digits), _number(rng, rng.randint(1, 3)))
-
-
-def equal_operands(rng: Random, digits: int) -> tuple[str, ...]:
-    """A number and itself."""
-    number = _number(rng, digits)
-    return number, number
-
-
-def repeated_blocks(rng: Random, digits: int) -> tuple[str, ...]:
-    """Numbers that repeat a block of up to four digits."""
-    blocks = [_number(rng, rng.randint(1, 4)) for _ in range(2)]
-    first, second = ((block * digits)[:digits] for block in blocks)
-    return first, second
-
-
-FAMILIES: Mapping[str, Family] = {
-    family.__name__.replace("_", "-"): family
-    for family in (
-        uniform,
-        one_long_carry,
-        alternating_carries,
-        sums_of_nine,
-        sums_of_nine_and_a_carry,
-        all_nines,
-        zeros,
-        unequal_lengths,
-        equal_operands,
-        repeated_blocks,
-    )
-}
-
-
 def _number(rng: Random, digits: int) -> str:
     return rng.choice(DIGITS[1:]) + "".join(rng.choices(DIGITS, k=digits - 1))
 
 
-def _from_columns(columns: list[str]) -> tuple[str, ...]:
-    """Return the operands that have these columns, units first."""
+def _drawn(rng: Random, choices: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Draw a column from each of the choices, units first; return the operands that have these columns."""
+    columns = [rng.choice(choice) for choice in choices]
     return tuple("".join(column[i] for column in reversed(columns)) for i in range(2))
 
 
 def _shuffled(rng: Random, *operands: str) -> tuple[str, ...]:
     return tuple(rng.sample(operands, len(operands)))
+
+
+def _zeros(rng: Random, digits: int) -> tuple[str, ...]:
+    ahead = rng.randint(0, digits - 1)
+    numbers = ("0" * digits, "1" + "0" * (digits - 1), "0" * ahead + _number(rng, digits - ahead))
+    return rng.choice(numbers), rng.choice(numbers)
+
+
+def _repeated_blocks(rng: Random, digits: int) -> tuple[str, ...]:
+    blocks = [_number(rng, rng.randint(1, 4)) for _ in range(2)]
+    return tuple((block * digits)[:digits] for block in blocks)
+
+
+FAMILIES: Mapping[str, Family] = {
+    # Two numbers of random digits.
+    "uniform": lambda rng, n: (_number(rng, n), _number(rng, n)),
+    # `99…9 + 1`, either way round.
+    "one-long-carry": lambda rng, n: _shuffled(rng, "9" * n, "1"),
+    # A column that carries, one that takes the carry and ends it, and so on.
+    "alternating-carries": lambda rng, n: _drawn(rng, ((CARRYING, ABSORBING)[place % 2] for place in range(n))),
+    # Every column sums to nine: nothing ever carries.
+    "sums-of-nine": lambda rng, n: _drawn(rng, [NINES] * n),
+    # Every column sums to nine but the units, which carry: everything carries.
+    "sums-of-nine-and-a-carry": lambda rng, n: _drawn(rng, [CARRYING] + [NINES] * (n - 1)),
+    # Nines above nines, the second number of any length.
+    "all-nines": lambda rng, n: _shuffled(rng, "9" * n, "9" * rng.randint(1, n)),
+    # Powers of ten, zero itself, and numbers with leading zeros.
+    "zeros": _zeros,
+    # A long number and one of up to three digits.
+    "unequal-lengths": lambda rng, n: _shuffled(rng, _number(rng, n), _number(rng, rng.randint(1, 3))),
+    # A number and itself.
+    "equal-operands": lambda rng, n: (_number(rng, n),) * 2,
+    # Numbers that repeat a block of up to four digits.
+    "repeated-blocks": _repeated_blocks,
+}

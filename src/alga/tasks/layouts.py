@@ -1,7 +1,7 @@
-"""Layouts: operands <-> columns. A layout makes the columns of a problem and refuses every one that is not admissible.
+"""Layouts: operands <-> columns. A layout makes the columns of a problem and refuses inadmissible ones.
 
 So no network is ever asked a prompt outside its domain. Most layouts set operands one above the other (`Rows`): digits
-of numbers (`Digits`), a number above one digit that is repeated (`DigitBelow`), or plain text (`Text`).
+of numbers (`Digits`), a number above one repeated digit (`DigitBelow`), or plain text (`Text`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence, Set
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -25,14 +25,14 @@ class Layout(ABC):
     arity: int = 1  # how many operands a problem has
     base: int = 10
     from_right: bool = True  # whether columns are walked from the last character to the first
-    fill: str = ""  # stands in a column where a row has ended
-    by_rows: bool = False  # whether columns are the characters that stand one above the other in rows
-    repeats: bool = False  # whether the second operand is one digit, which stands below every digit of the first
+    fill: str = ""  # pads a column where a row has ended
+    by_rows: bool = False  # whether columns are the characters one above the other in rows
+    repeats: bool = False  # whether the second operand is one digit, repeated below every digit of the first
     plain: bool = False  # whether rows are just the operands without leading zeros
     symbols: str = ""  # every character of a column
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Keep the refusal of other columns in one place."""
+        """Refuse a subclass that checks columns in its own way."""
         super().__init_subclass__(**more)
         if own := [name for name in ("columns", "admits", "refusal") if name in vars(cls)]:
             raise TypeError(f"{cls.__name__} must not change {own[0]}")
@@ -45,9 +45,9 @@ class Layout(ABC):
     def first(self, setting: str) -> Sequence[str]:
         """Return the columns a problem may begin with."""
 
-    @abstractmethod
     def following(self, setting: str) -> Sequence[str]:
-        """Return the columns that may follow."""
+        """Return the columns that may follow; by default the same."""
+        return self.first(setting)
 
     @abstractmethod
     def split(self, *operands: str) -> list[str]:
@@ -58,13 +58,18 @@ class Layout(ABC):
         """Return operands that have these columns (leading zeros allowed), or None if no problem has them."""
 
     def rows(self, *operands: str) -> tuple[str, ...] | None:
-        """Return the operands as they stand one above the other, or None if columns are not made of rows."""
+        """Return the operands as aligned rows, or None if columns are not made of rows."""
         return None
+
+    def all_columns(self) -> list[str]:
+        """Return every column of any setting, each once."""
+        pairs = ((*self.first(setting), *self.following(setting)) for setting in self.settings())
+        return list(dict.fromkeys(column for pair in pairs for column in pair))
 
     def columns(self, operands: Sequence[str], name: str) -> list[str]:
         """Return the columns of a problem of the task `name`.
 
-        This is the one place where columns that no problem has are refused.
+        This is the one place that refuses inadmissible columns.
         """
         if len(operands) != self.arity:
             raise AlgaError(f"{name} takes {self.arity} operand{'s' * (self.arity > 1)}, got {len(operands)}")
@@ -76,7 +81,7 @@ class Layout(ABC):
         return columns
 
     def admits(self, first: str, others: Set[str]) -> bool:
-        """Tell whether a problem may begin with one column and have these others after it, in any order."""
+        """Return whether a problem may begin with one column and have these others after it, in any order."""
         return any(first in begin and others <= follow for begin, follow in self._admissible)
 
     @cached_property
@@ -85,7 +90,7 @@ class Layout(ABC):
         return [(frozenset(self.first(setting)), frozenset(self.following(setting))) for setting in self.settings()]
 
     def refusal(self, columns: Sequence[str], name: str) -> AlgaError:
-        """Return the error that names the first column which no problem has at its place."""
+        """Return the error that names the first inadmissible column."""
         left, place = self._admissible, 0
         for place, column in enumerate(columns):
             left = [(begin, follow) for begin, follow in left if column in (begin if place == 0 else follow)]
@@ -97,12 +102,12 @@ class Layout(ABC):
 
 
 class Rows(Layout):
-    """Columns are the characters that stand one above the other in rows of text."""
+    """Columns are the characters one above the other in rows of text."""
 
     by_rows = True
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Keep short cuts honest: engines read rows directly, so a subclass must not make its columns otherwise."""
+        """Refuse a subclass that makes its columns in another way: engines read rows directly."""
         super().__init_subclass__(**more)
         if "split" in vars(cls):
             raise TypeError(f"{cls.__name__} makes columns of its own: it must be a Layout, not Rows")
@@ -111,19 +116,19 @@ class Rows(Layout):
 
     @abstractmethod
     def rows(self, *operands: str) -> tuple[str, ...]:
-        """Return the operands as they stand one above the other; refuse those outside the layout's range."""
+        """Return the operands as aligned rows; refuse those outside the layout's range."""
 
     def split(self, *operands: str) -> list[str]:
         """Return the columns of the rows."""
         rows = self.rows(*operands)
         ordered = [row[::-1] for row in rows] if self.from_right else rows
-        joined = _Joined()  # a long number's columns are a hundred texts, many times over
-        return list(map(joined.__getitem__, zip_longest(*ordered, fillvalue=self.fill)))
+        joined = cache("".join)  # a long number's columns are a hundred texts, many times over
+        return list(map(joined, zip_longest(*ordered, fillvalue=self.fill)))
 
     def operands(self, columns: Sequence[str]) -> tuple[str, ...] | None:
         """Read each row off the columns."""
         if any(len(later) > len(earlier) for earlier, later in itertools.pairwise(columns)):
-            return None  # a row that has ended does not begin again
+            return None  # a row cannot continue after it has ended
         ordered = columns[::-1] if self.from_right else columns
         return tuple("".join(column[i : i + 1] for column in ordered) for i in range(self.arity))
 
@@ -131,8 +136,8 @@ class Rows(Layout):
 class Digits(Rows):
     """Numbers, one digit above another.
 
-    Where the shorter ones end, `fill` stands in the column; without a fill, later columns are shorter. `first` are the
-    digits that the first column walked may have.
+    `fill` pads the shorter numbers; without it, later columns are shorter. `first` are the digits that the first column
+    may have.
 
     >>> Digits(rows=2).split("907", "15"), Digits(rows=2, fill="0").split("907", "15")
     (['75', '01', '9'], ['75', '01', '90'])
@@ -159,7 +164,7 @@ class Digits(Rows):
 
 
 class DigitBelow(Rows):
-    """A number, and one digit that stands below each of its digits; the digit is the problem's setting.
+    """A number, and one digit below each of its digits; that digit is the problem's setting.
 
     >>> DigitBelow().split("907", "3")
     ['73', '03', '93']
@@ -179,9 +184,6 @@ class DigitBelow(Rows):
     def first(self, setting: str) -> Sequence[str]:
         return [digit + setting for digit in self.symbols]
 
-    def following(self, setting: str) -> Sequence[str]:
-        return self.first(setting)
-
     def rows(self, *operands: str) -> tuple[str, ...]:
         above, below = operands
         above, below = number(above, self.symbols), single_digit(below, self.symbols)
@@ -193,7 +195,7 @@ class DigitBelow(Rows):
 
 
 class Text(Rows):
-    """One text of given characters, one a column, as it is.
+    """One text over given characters, one per column.
 
     >>> Text("ab").split("abba")
     ['a', 'b', 'b', 'a']
@@ -205,26 +207,14 @@ class Text(Rows):
     def first(self, setting: str) -> Sequence[str]:
         return self.symbols
 
-    def following(self, setting: str) -> Sequence[str]:
-        return self.symbols
-
     def rows(self, *operands: str) -> tuple[str, ...]:
-        (text,) = operands
-        return (text,)
+        return operands
 
 
 def _products(symbols: str, sizes: Iterable[int]) -> list[str]:
     return ["".join(chars) for size in sizes for chars in itertools.product(symbols, repeat=size)]
 
 
-class _Joined(dict[tuple[str, ...], str]):
-    """Characters that stand one above the other -> the column as one text, each made once."""
-
-    def __missing__(self, digits: tuple[str, ...]) -> str:
-        self[digits] = "".join(digits)
-        return self[digits]
-
-
 def short(text: object) -> str:
-    """Return a text for a message, cut where it is long."""
+    """Return a text for a message, truncated if it is long."""
     return repr(text) if len(repr(text)) <= SHOWN else f"{repr(text)[:SHOWN]}…"

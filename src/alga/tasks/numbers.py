@@ -1,4 +1,4 @@
-"""Numbers as text: digits of a base, checked, without leading zeros; and exact arithmetic for the oracles."""
+"""Numbers as text: validated digits of a base, without leading zeros; and exact arithmetic for the oracles."""
 
 from __future__ import annotations
 
@@ -20,8 +20,17 @@ def digits_of(base: int) -> str:
     '0123456789abcdef'
     """
     if not isinstance(base, int) or not 2 <= base <= len(ALPHABET):
-        raise AlgaError(f"a base lies in 2 to {len(ALPHABET)}, got {base}")
+        raise AlgaError(f"base must be 2 to {len(ALPHABET)}, got {base}")
     return ALPHABET[:base]
+
+
+def in_base(family: str, base: int) -> str:
+    """Return the name of a family's task in a base.
+
+    >>> in_base("addition", 16), in_base("addition", 10)
+    ('addition-base-16', 'addition')
+    """
+    return family if base == 10 else f"{family}-base-{base}"
 
 
 def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
@@ -42,7 +51,7 @@ def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
         raise AlgaError(f"expected a number as text of digits, got {type(text).__name__}")
     if not text:
         raise AlgaError("a number needs at least one digit, got the empty text")
-    # Bytes are searched twenty times as fast as text; what they cannot hold is no digit either.
+    # Searching bytes is twenty times as fast as searching text.
     if not text.isascii() or text.encode().translate(None, digits.encode()):
         place = next(i for i, char in enumerate(text) if char not in digits)
         raise stranger(text[place], offset + place, digits)
@@ -50,12 +59,12 @@ def number(text: str, digits: str = DIGITS, offset: int = 0) -> str:
 
 
 def stranger(char: str, place: int, digits: str = DIGITS) -> AlgaError:
-    """Return the error for a character that is no digit, at the given place counted from 0."""
+    """Return the error for a character that is not a digit, at a position counted from 0."""
     return AlgaError(f"a number has only the digits {_span(digits)}, got {char!r} at position {place + 1}")
 
 
 def without_zeros(text: str) -> str:
-    """Drop leading zeros, whatever follows: a wrong network's answer is data and is not checked here.
+    """Drop leading zeros, whatever follows: a network's wrong answer is data and is not validated here.
 
     >>> without_zeros("0050"), without_zeros("00"), without_zeros("00 r5")
     ('50', '0', '0 r5')
@@ -104,7 +113,7 @@ def value_of(text: str, base: int) -> int:
 
 
 def text_of(value: int, base: int) -> str:
-    """Return a number of any size that is not negative as text in a base.
+    """Return a non-negative number of any size as text in a base.
 
     >>> text_of(255, 16), text_of(0, 7)
     ('ff', '0')
@@ -116,7 +125,7 @@ def text_of(value: int, base: int) -> str:
 
 
 def signed_answer(verb: str, operands: Sequence[str], base: int) -> str:
-    """Return what Python's integers say of numbers with signs.
+    """Return the answer for signed numbers by Python's integers.
 
     >>> signed_answer("divmod", ("-7", "2"), 10), signed_answer("add", ("ff", "1"), 16)
     ('-4 1', '100')

@@ -7,26 +7,19 @@ from typing import Final
 
 from alga.base.errors import AlgaError
 from alga.tasks.layouts import Digits
-from alga.tasks.numbers import digits_of, number, text_of, value_of
-from alga.tasks.procedure import Procedure
+from alga.tasks.numbers import text_of
+from alga.tasks.procedure import InBase
 
 BORROW: Final = "-"
 SIGNS: Final = {"and": "&", "or": "|", "xor": "^"}
 
 
-class _Pairwise(Procedure):
-    """The shorter number is filled up with zeros: the places are not interchangeable."""
-
-    kind: str  # the name in base ten, where there is one
+class _Pairwise(InBase):
+    """The shorter number is padded with zeros, because the operands are not interchangeable."""
 
     def __init__(self, base: int = 10) -> None:
-        self.symbols = digits_of(base)
-        self.name = self.kind if base == 10 else f"{self.kind}-base-{base}"
-        self.summary = f"{type(self).summary}{'' if base == 10 else f' in base {base}'}"
+        super().__init__(base)
         self.layout = Digits(2, base=base, fill="0")
-
-    def _values(self, operands: tuple[str, ...]) -> list[int]:
-        return [value_of(number(operand, self.layout.symbols), self.layout.base) for operand in operands]
 
 
 class _LargerFirst(Digits):
@@ -40,7 +33,7 @@ class _LargerFirst(Digits):
 
 
 class Subtraction(_Pairwise):
-    """The output is a digit, with the mark `-` before it where the step had to borrow: 3-6 gives `-7`."""
+    """The output is a digit, with a `-` before it if the step had to borrow: 3-6 gives `-7`."""
 
     kind = "subtraction"
     summary = "a number minus one that is no larger"
@@ -52,7 +45,7 @@ class Subtraction(_Pairwise):
         self.layout = _LargerFirst(2, base=base, fill="0")
 
     def step(self, before: str | None, column: str) -> str:
-        """Return the digit, marked where it borrows from the next column.
+        """Return the digit, marked if it borrows from the next column.
 
         >>> Subtraction().step(None, "36"), Subtraction().step("-7", "52")
         ('-7', '2')
@@ -69,7 +62,7 @@ class Subtraction(_Pairwise):
         return not output.startswith(BORROW)
 
     def oracle(self, *operands: str) -> str:
-        a, b = self._values(operands)
+        a, b = self.values(operands)
         return text_of(a - b, self.layout.base)
 
 
@@ -85,7 +78,7 @@ class Comparison(_Pairwise):
         self.symbols += "<=>"
 
     def step(self, before: str | None, column: str) -> str:
-        """Compare the two digits; let what came before decide where they are equal.
+        """Compare the two digits; if they are equal, the previous output decides.
 
         >>> Comparison().step(None, "36"), Comparison().step("<", "55"), Comparison().step("<", "65")
         ('<', '<', '>')
@@ -103,28 +96,24 @@ class Comparison(_Pairwise):
         return ""
 
     def oracle(self, *operands: str) -> str:
-        a, b = self._values(operands)
+        a, b = self.values(operands)
         return "=" if a == b else "<" if a < b else ">"
 
 
 class Bitwise(_Pairwise):
-    """And, or, exclusive or of the bits behind each digit; the base is a power of two, and no step needs another."""
+    """And, or, exclusive or of each digit's bits; the base is a power of two, and no step needs a context."""
 
     def __init__(self, operation: str, base: int) -> None:
         if base & (base - 1):
             raise AlgaError(f"bitwise operations need a base that is a power of two, got {base}")
-        self.kind, self.sign = operation, SIGNS[operation]
-        self.operation = operation
+        self.kind, self.sign, self.summary = operation, SIGNS[operation], f"the bitwise {operation} of two numbers"
         super().__init__(base)
-        self.summary = f"the bitwise {operation} of two numbers in base {base}"
-
-    summary = ""
 
     def prompt(self, before: str | None, column: str) -> str:
         return column
 
     def step(self, before: str | None, column: str) -> str:
-        """Work on the two digits' bits.
+        """Return the operation on the two digits' bits.
 
         >>> Bitwise("xor", 16).step(None, "f3"), Bitwise("and", 8).step("7", "63")
         ('c', '2')
@@ -133,8 +122,8 @@ class Bitwise(_Pairwise):
         return self.layout.symbols[self._on(top, bottom)]
 
     def oracle(self, *operands: str) -> str:
-        a, b = self._values(operands)
+        a, b = self.values(operands)
         return text_of(self._on(a, b), self.layout.base)
 
     def _on(self, a: int, b: int) -> int:
-        return {"and": a & b, "or": a | b, "xor": a ^ b}[self.operation]
+        return {"and": a & b, "or": a | b, "xor": a ^ b}[self.kind]

@@ -1,6 +1,6 @@
-"""The Procedure: how a problem of any length is walked, one step a column, carrying only the previous output.
+"""The Procedure: how a problem of any length is walked, one step per column, carrying only the previous output.
 
-A procedure says four things: a name, a layout, one exact step, and an oracle that shares no code with the step. The
+A procedure defines four things: a name, a layout, one exact step, and an oracle that shares no code with the step. The
 rest has defaults. Its domain is found by exploring; nothing outside this folder knows which procedure it runs.
 """
 
@@ -13,10 +13,10 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
-from alga.base.errors import AlgaError
-from alga.tasks.domain import Domain, Instance, Respond
+from alga.base.errors import AlgaError, blaming
+from alga.tasks.domain import Domain, Instance
 from alga.tasks.layouts import Layout, short
-from alga.tasks.numbers import without_zeros
+from alga.tasks.numbers import digits_of, in_base, number, value_of, without_zeros
 
 DOMAIN_LIMIT: Final = 5_000_000
 SEPARATOR: Final = "C"
@@ -27,11 +27,11 @@ Situation = tuple[str | None, str]  # a context (none at the first column) and a
 
 
 class Task(ABC):
-    """What a network can be trained for: a domain, and the procedures that such a network then runs."""
+    """What a network can be trained for: a domain, and the procedures that the network then runs."""
 
     name: str
     summary: str = ""  # one line for people
-    source: str = ""  # the hash of the file that it comes from, for a person's own
+    source: str = ""  # the hash of its file, for a user's own task
     engine: str = "sequential"  # the engine that runs the network itself
 
     @property
@@ -46,7 +46,7 @@ class Task(ABC):
 
     @property
     def procedures(self) -> tuple[Procedure, ...]:
-        """All that such a network can do by itself: mostly that one procedure."""
+        """Everything that the network can do by itself: usually that one procedure."""
         return (self.procedure,)
 
     @abstractmethod
@@ -61,24 +61,24 @@ class Procedure(Task):
     """A walk over columns, one step each."""
 
     layout: Layout
-    symbols: str = ""  # characters of columns and outputs, in the order of their tokens; by default as they are found
+    symbols: str = ""  # characters of columns and outputs, in the order of their tokens; by default derived
     sign: str = ""  # between two operands, as people write them
-    mark: str = ""  # stands before every column of a prompt, where one network runs several procedures
+    mark: str = ""  # before every column of a prompt, if one network runs several procedures
     numeric: bool = True  # whether leading zeros of an answer are dropped
 
     _FINAL = ("domain", "columns", "read", "tidied", "steps", "explore")
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Keep short cuts honest: engines rely on these being what they are here."""
+        """Refuse a subclass that changes what engines rely on."""
         super().__init_subclass__(**more)
         if own := [name for name in Procedure._FINAL if name in vars(cls)]:
             raise TypeError(f"{cls.__name__} must not change {own[0]}")
 
-    # --- what a procedure must say ------------------------------------------------------------------------------------
+    # --- what a procedure must define ---------------------------------------------------------------------------------
 
     @abstractmethod
     def step(self, before: str | None, column: str) -> str:
-        """Return the exact output of one step: digit and state together, so it is context enough for the next."""
+        """Return the exact output of one step: digit and state together, as context for the next."""
 
     @abstractmethod
     def oracle(self, *operands: str) -> str:
@@ -87,30 +87,30 @@ class Procedure(Task):
     # --- what a procedure may change ----------------------------------------------------------------------------------
 
     def written(self, output: str) -> str:
-        """Return what a step that is not the last adds to the answer; it must accept any text of symbols."""
+        """Return what any step but the last adds to the answer; must accept any text of symbols."""
         return output[-1]
 
     def ending(self, output: str) -> str:
-        """Return what the last step adds to the answer; it must accept any text of symbols."""
+        """Return what the last step adds to the answer; must accept any text of symbols."""
         return output
 
     def ends(self, output: str) -> bool:
-        """Tell whether a problem may end with this output; subtraction may not end with a borrow."""
+        """Return whether a problem may end with this output; subtraction may not end with a borrow."""
         return True
 
     def carried(self, output: str) -> str:
-        """Return the part of an output on which the next step depends: another context that means the same.
+        """Return the state that the next step depends on, as an equivalent context; by default the whole output.
 
-        All of it by default. A procedure with many outputs and few states is explored by its states.
+        A procedure with many outputs and few states is explored by its states.
         """
         return output
 
     def view(self, before: str) -> str:
-        """Return what the prompt shows of the previous output; it must accept any text that a network may write."""
+        """Return what the prompt shows of the previous output; must accept any text that a network may write."""
         return before
 
     def prompt(self, before: str | None, column: str) -> str:
-        """Return a situation as the network reads it: `77` at the first column, `15C77` later."""
+        """Return the prompt: `77` at the first column, `15C77` later."""
         column = self.mark + column
         return column if before is None else f"{self.view(before)}{SEPARATOR}{column}"
 
@@ -123,29 +123,24 @@ class Procedure(Task):
         return f"{self.expression(*operands)} = {answer}"
 
     def reading(self, steps: int) -> str:
-        """Return, in words for a trace, how the answer is read off the outputs."""
+        """Return how the answer is read off the outputs, in words for a trace."""
         return f"Read the answer off the {steps} outputs"
 
     def families(self) -> Mapping[str, Family]:
-        """Return named ways to draw a problem of so many columns; a procedure adds those that are hard."""
+        """Return named ways to draw a problem of a given number of columns; override to add hard ones."""
         return {"uniform": self._uniform}
 
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def columns(self, *operands: str) -> list[str]:
         """Return the columns of a problem, in the order in which they are walked; every engine begins here."""
-        try:
+        if not self.source:
             return self.layout.columns(operands, self.name)
-        except AlgaError:
-            raise
-        except Exception as problem:
-            if not self.source:
-                raise  # our own mistake, not a person's
-            shown, reason = ", ".join(map(short, operands)), f"{type(problem).__name__}: {problem}"
-            raise AlgaError(f"{self.name}: its columns of {shown} failed ({reason})") from None
+        with blaming(f"{self.name}: its columns of {', '.join(map(short, operands))} failed", (Exception,)):
+            return self.layout.columns(operands, self.name)
 
     def read(self, outputs: Sequence[str]) -> str:
-        """Return the answer that a problem's outputs spell: what each step wrote, and the ending of the last."""
+        """Return the answer that a problem's outputs spell."""
         from_right = self.layout.from_right
         before = outputs[-2::-1] if from_right else outputs[:-1]
         written = {output: self.written(output) for output in set(before)}
@@ -166,7 +161,6 @@ class Procedure(Task):
 
     @property
     def procedure(self) -> Procedure:
-        """A network that has learned a procedure runs it."""
         return self
 
     def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
@@ -178,7 +172,7 @@ class Procedure(Task):
 
     @cached_property
     def domain(self) -> Domain:
-        """Every prompt that any problem of any length can reach; an ambiguous procedure is refused."""
+        """Every prompt that any problem of any length can reach; refuses an ambiguous procedure."""
         instances: dict[str, Instance] = {}
         for (context, column), output in self.explore(lambda batch: [self.step(*each) for each in batch]).items():
             assert output is not None
@@ -195,14 +189,14 @@ class Procedure(Task):
             instances=instances,
             summary=self.summary,
             source=self.source,
-            reach=self._reach,
+            explore=lambda respond: self.explore(lambda batch: respond([self.prompt(*each) for each in batch])),
             second_steps=self._second_steps,
         )
 
     def explore(
         self, respond: Callable[[Sequence[Situation]], Sequence[str | None]], limit: int = DOMAIN_LIMIT
     ) -> dict[Situation, str | None]:
-        """Follow every admissible column from no context on, until no new context appears.
+        """Follow every admissible column, starting without a context, until no new context appears.
 
         `respond` answers a batch of situations: `step` itself gives the domain, a network's outputs give its table. An
         answer of None ends that path. More than `limit` prompts are refused before they are listed.
@@ -229,9 +223,6 @@ class Procedure(Task):
             seen.update(frontier)
         return answers
 
-    def _reach(self, respond: Respond) -> object:
-        return self.explore(lambda batch: respond([self.prompt(*situation) for situation in batch]))
-
     def _second_steps(self) -> list[str]:
         return [
             self.prompt(self.step(None, first), column)
@@ -241,7 +232,7 @@ class Procedure(Task):
         ]
 
     def _uniform(self, rng: Random, digits: int) -> tuple[str, ...]:
-        """Draw columns at random until they make a problem."""
+        """Draw random columns until they form a problem."""
         for _ in range(TRIES):
             setting = rng.choice(self.layout.settings())
             columns, following = [rng.choice(self.layout.first(setting))], self.layout.following(setting)
@@ -253,8 +244,22 @@ class Procedure(Task):
         raise AlgaError(f"task {self.name}: no problem of {digits} columns found in {TRIES} tries")
 
 
+class InBase(Procedure):
+    """A procedure on numbers of one base; name and summary are derived from those in base ten."""
+
+    kind: str  # the name in base ten
+
+    def __init__(self, base: int = 10) -> None:
+        self.symbols, self.name = digits_of(base), in_base(self.kind, base)
+        self.summary += "" if base == 10 else f" in base {base}"
+
+    def values(self, operands: Sequence[str]) -> list[int]:
+        """Return the operands as integers, for oracles."""
+        return [value_of(number(operand, self.layout.symbols), self.layout.base) for operand in operands]
+
+
 def _characters(layout: Layout, instances: Mapping[str, Instance]) -> str:
-    """Return the layout's characters, then those that only outputs have."""
+    """Return the layout's characters, then those that appear only in outputs."""
     found = {char for instance in instances.values() for char in instance.output}
     return layout.symbols + "".join(sorted(found - set(layout.symbols)))
 

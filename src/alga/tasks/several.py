@@ -1,4 +1,4 @@
-"""Several procedures for one network: a mark in every column says which one is asked for."""
+"""Several procedures for one network: a mark in every column selects one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Several(Procedure):
 
     @cached_property
     def procedures(self) -> tuple[Procedure, ...]:
-        """Return each procedure by itself: the same, but asked for in this one's prompts."""
+        """Each procedure by itself, with the prompts of this one."""
         found = []
         for mark, procedure in self._marked.items():
             marked = copy.copy(procedure)
@@ -38,7 +38,7 @@ class Several(Procedure):
         return tuple(found)
 
     def step(self, before: str | None, column: str) -> str:
-        """Let the marked procedure answer.
+        """Return the step of the marked procedure.
 
         >>> Several().step("15", "+77"), Several().step("-7", "-52"), Several().step("63", "×97")
         ('15', '2', '69')

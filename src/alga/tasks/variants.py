@@ -1,4 +1,4 @@
-"""Addition told otherwise, for the questions that the paper leaves open.
+"""Variants of addition, for the questions that the paper leaves open.
 
 How little may a context say, is the separator needed, and how much can one step do?
 """
@@ -23,7 +23,7 @@ VIEWS: Final[dict[str, Callable[[str], str]]] = {
 
 
 class LessContext(Addition):
-    """Addition whose prompts show less of the previous total than all of it."""
+    """Addition whose prompts show only part of the previous total."""
 
     def __init__(self, shown: str) -> None:
         super().__init__()
@@ -68,8 +68,8 @@ class OneToken(Addition):
 class Blocks(Procedure):
     """Addition of several digits a step: `34` and `78` after a carry are the prompt `1C3478` and give `311`.
 
-    An output is the total backwards, filled up with zeros: its last digit is the carry. Prompts show that alone, or
-    the whole output. The first step is told that nothing is carried.
+    An output is the total backwards, padded with zeros: its last digit is the carry. Prompts show only the carry, or
+    the whole output; the first prompt shows a carry of zero.
     """
 
     sign = "+"
@@ -125,9 +125,6 @@ class _BlocksOfDigits(Layout):
     def first(self, setting: str) -> Sequence[str]:
         return ["".join(digits) for digits in itertools.product(self.symbols, repeat=2 * self.size)]
 
-    def following(self, setting: str) -> Sequence[str]:
-        return self.first(setting)
-
     def split(self, *operands: str) -> list[str]:
         numbers = [number(operand, self.symbols) for operand in operands]
         longest = -(-max(map(len, numbers)) // self.size) * self.size
@@ -141,5 +138,5 @@ class _BlocksOfDigits(Layout):
 
 
 def _in_ten(output: str | None) -> str | None:
-    """Return a total in base ten; whatever text of symbols a network may write has one."""
+    """Return a total in base ten; any text of symbols that a network may write has one."""
     return None if output is None else str(int(output, 20)) if output else ""

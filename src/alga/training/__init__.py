@@ -1,4 +1,8 @@
-"""From a recipe and a seed to a certified run folder. Only this room and `network.model` need torch."""
+"""From a recipe and a seed to a certified run folder.
+
+Named recipes, initial weights, sampling, metrics, checkpoints and the trainer. Only this room and the torch module of
+`network` need torch.
+"""
 
 from __future__ import annotations
 

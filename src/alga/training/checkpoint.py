@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alga.base.errors import AlgaError
+from alga.base.errors import MALFORMED, AlgaError, blaming
 from alga.base.folders import Folder
 from alga.network import weight_header
 from alga.network.model import Transformer
@@ -57,7 +57,7 @@ class Checkpoint:
         header = MAX_HEADER_BYTES + MAX_LOSS_BYTES * self.max_losses
         weights = sum(tensor.numel() * tensor.element_size() for tensor in self.model.state_dict().values())
         data = folder.read(name, 3 * weights + header + MAX_OTHER_BYTES)  # AdamW keeps two moments
-        try:
+        with blaming(f"{path} is damaged", (*MALFORMED, SafetensorError, RuntimeError)):
             metadata = weight_header.read(data, path, header).metadata
             tensors = safetensors.torch.load(data)
             if metadata["sha256"] != _hash(metadata["state"], tensors):
@@ -66,12 +66,6 @@ class Checkpoint:
             if settings != self.settings:
                 raise AlgaError(f"{path} belongs to other settings than config.json has now")
             self._restore(counters, tensors)
-        except AlgaError:
-            raise
-        except (
-            SafetensorError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, RecursionError
-        ) as problem:  # fmt: skip
-            raise AlgaError(f"{path} is damaged: {problem}") from None
 
     def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
@@ -92,13 +86,11 @@ class Checkpoint:
         self.counters = {name: counters[name] for name in self.counters}
 
     def _check_slots(self, slots: dict[int, dict[str, Tensor]]) -> None:
-        """Refuse what the optimiser could not take its next step with; a parameter may have no slots yet."""
+        """Refuse state that the optimiser cannot use; a parameter may have no slots yet."""
         parameters = dict(enumerate(self.model.parameters()))
         for place, held in slots.items():
             if place not in parameters:
-                raise ValueError(
-                    f"the optimiser's state is of a parameter {place}, expected 0 to {len(parameters) - 1}"
-                )
+                raise ValueError(f"there is optimiser state for parameter {place} of {len(parameters)}")
             shapes = {slot: torch.Size([]) if slot == "step" else parameters[place].shape for slot in SLOTS}
             if {slot: tensor.shape for slot, tensor in held.items()} != shapes:
                 raise ValueError(f"the optimiser's state of parameter {place} has other names or another shape")
@@ -106,7 +98,7 @@ class Checkpoint:
                 raise ValueError(f"the optimiser's state of parameter {place} is not float32")
 
     def _check_counters(self, counters: dict[str, Any]) -> None:
-        """Refuse counters of other types than ours, or that no training comes to."""
+        """Refuse counters of another type, and negative ones."""
         for name, now in self.counters.items():
             value = counters[name]
             if type(value) is not type(now) or (type(value) is int and value < 0):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import Tensor
@@ -14,14 +15,16 @@ from torch.nn import functional as F
 
 from alga.base import figures
 from alga.base.edit_distance import edit_distance
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, blaming
 from alga.base.folders import Folder
 from alga.network.decoder import Decoder
 from alga.network.model import Transformer
 from alga.network.tokens import PAD_ID, STOP
 from alga.tasks import Domain
-from alga.training.curves import curves
 from alga.training.sampling import Batch, Sampler
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 METRICS: Final = "metrics.jsonl"
 CURVES: Final = tuple(f"curves{suffix}" for suffix in figures.SUFFIXES)
@@ -29,23 +32,23 @@ MAX_METRICS_BYTES: Final = 2**28
 MAX_LINE_BYTES: Final = 4096  # ours have about 250
 MAX_VALUE: Final = 1e40
 LOSS_BATCH: Final = 8192  # instances per evaluation batch
+PANELS: Final = (
+    ("loss", "train loss", "log"),
+    ("evaluation_loss", "evaluation loss (dropout off)", "log"),
+    ("accuracy", "prompts right (%)", "linear"),
+    ("edit_distance", "edit distance", "linear"),
+)
 
 
 @dataclass(frozen=True)
-class DomainCheck:
-    """The metrics of one check, over every prompt of the domain."""
+class Progress:
+    """One check of every prompt during a training: a line of metrics.jsonl."""
 
     evaluation_loss: float  # dropout off
     accuracy: float  # per cent
     edit_distance: float  # mean, between the written and the expected text
     wrong: int
     least_margin: float
-
-
-@dataclass(frozen=True)
-class Progress(DomainCheck):
-    """A check at a step of the training: a line of metrics.jsonl."""
-
     step: int
     loss: float  # mean since the last check
     learning_rate: float
@@ -59,20 +62,20 @@ def loss_of(model: Transformer, batch: Batch) -> Tensor:
 
 
 @torch.no_grad()
-def measure(domain: Domain, decoder: Decoder, sampler: Sampler) -> DomainCheck:
-    """Check the whole domain; the model's train or eval mode is kept."""
+def measure(domain: Domain, decoder: Decoder, sampler: Sampler) -> dict[str, Any]:
+    """Check the whole domain and return the first five values of a Progress; the model stays in train or eval mode."""
     decoder.refresh()  # a fused optimiser changes weights unnoticed
     decoded = decoder(list(domain))
     expected = [f"{instance.output}{STOP}" for instance in domain.values()]
     pairs = zip(decoded, expected, strict=True)
     distances = [edit_distance(step.text, text) for step, text in pairs if step.text != text]
-    return DomainCheck(
-        evaluation_loss=_evaluation_loss(decoder.model, sampler.everything()),
-        accuracy=100 * (1 - len(distances) / len(expected)),
-        edit_distance=sum(distances) / len(expected),
-        wrong=len(distances),
-        least_margin=min(step.margin for step in decoded),
-    )
+    return {
+        "evaluation_loss": _evaluation_loss(decoder.model, sampler.everything()),
+        "accuracy": 100 * (1 - len(distances) / len(expected)),
+        "edit_distance": sum(distances) / len(expected),
+        "wrong": len(distances),
+        "least_margin": min(step.margin for step in decoded),
+    }
 
 
 def _evaluation_loss(model: Transformer, batch: Batch) -> float:
@@ -104,6 +107,25 @@ def first_lines(folder: Folder, count: int) -> bytes:
     return b"".join(lines[:count])
 
 
+def curves(rows: Sequence[Mapping[str, float | None]], title: str) -> Figure:
+    """Draw the author's four panels: both losses, accuracy and edit distance, one point per check."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    steps = [row["step"] for row in rows]
+    right = next((row["step"] for row in rows if row["wrong"] == 0), None)
+    for axes, (key, label, scale) in zip(figure.subplots(2, 2).flat, PANELS, strict=True):
+        values = [float("nan") if row[key] is None else row[key] for row in rows]
+        axes.plot(steps, values, color="tab:blue", linewidth=1.2)
+        axes.set(xlabel="iterations", ylabel=label, yscale=scale)
+        axes.grid(alpha=0.3)
+        if right is not None:
+            axes.axvline(right, color="tab:green", linestyle="--", linewidth=1, label=f"all right at {right:,.0f}")
+            axes.legend(fontsize=8)
+    figure.suptitle(figures.as_text(title), fontsize=11)
+    return figure
+
+
 def draw(folder: Folder, title: str) -> None:
     """Draw the curves of a run into its folder, if it has any metrics."""
     if measured := rows(folder):
@@ -124,14 +146,12 @@ def _lines(folder: Folder) -> list[bytes]:
 def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
     """Parse a check from each line; refuse anything else."""
     names = {each.name for each in fields(Progress)}
-    try:
+    with blaming(f"{path} is damaged"):
         if any(len(line) > MAX_LINE_BYTES for line in lines):
-            raise ValueError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
+            raise AlgaError(f"{path} is damaged: a line has more than {MAX_LINE_BYTES:,} bytes")
         rows = [json.loads(line) for line in lines]
         if any(row.keys() != names or not all(_is_valid(value) for value in row.values()) for row in rows):
-            raise ValueError("expected the numbers of a check")
-    except (ValueError, AttributeError, OverflowError, RecursionError) as problem:
-        raise AlgaError(f"{path} is damaged: {problem}") from None
+            raise AlgaError(f"{path} is damaged: expected the numbers of a check")
     return rows
 
 

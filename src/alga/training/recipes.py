@@ -15,18 +15,9 @@ from alga.runs.recipe import Recipe
 def paper() -> Recipe:
     """The paper's settings, unchanged; 40,000 iterations are the 20 epochs of the author's code."""
     return Recipe(
-        name="paper",
-        task="addition-padded",
-        batch_size=512,
-        learning_rate=5e-4,
-        weight_decay=0.01,
-        dropout=0.2,
-        second_type_share=0.5,
-        contexts="paper",
-        steps=40_000,
-        check_every=100,
-        margin=0.0,
-    )
+        name="paper", task="addition-padded", batch_size=512, learning_rate=5e-4, weight_decay=0.01, dropout=0.2,
+        second_type_share=0.5, contexts="paper", steps=40_000, check_every=100, margin=0.0,
+    )  # fmt: skip
 
 
 def fast() -> Recipe:
@@ -36,74 +27,30 @@ def fast() -> Recipe:
     the whole domain. docs/decisions.md lists what was tried.
     """
     return Recipe(
-        name="fast",
-        task="addition",
-        batch_size=128,
-        learning_rate=4e-3,
-        warmup_steps=50,
-        decay_steps=200,
-        final_rate=1e-3,
-        weight_decay=0.01,
-        beta1=0.8,
-        beta2=0.99,
-        embedding_scale=0.1,
-        second_type_share=0.85,
-        contexts="domain",
-        steps=4_000,
-        check_every=25,
-        margin=5.0,
-    )
+        name="fast", task="addition", batch_size=128, learning_rate=4e-3, warmup_steps=50, decay_steps=200,
+        final_rate=1e-3, weight_decay=0.01, beta1=0.8, beta2=0.99, embedding_scale=0.1, second_type_share=0.85,
+        contexts="domain", steps=4_000, check_every=25, margin=5.0,
+    )  # fmt: skip
 
 
 def small() -> Recipe:
     """One narrow layer, for tasks with few prompts: a higher learning rate and no weight decay."""
     return dataclasses.replace(
-        fast(),
-        name="small",
-        learning_rate=1e-2,
-        decay_steps=1_000,
-        final_rate=3e-3,
-        weight_decay=0.0,
-        embedding_scale=0.3,
-        check_every=50,
-        margin=7.0,
-        width=16,
-        layers=1,
-        hidden=32,
-    )
+        fast(), name="small", learning_rate=1e-2, decay_steps=1_000, final_rate=3e-3, weight_decay=0.0,
+        embedding_scale=0.3, check_every=50, margin=7.0, width=16, layers=1, hidden=32,
+    )  # fmt: skip
 
 
 def smallest() -> Recipe:
     """59 parameters: width 2, nearly everything tied or left out. Few seeds succeed; docs/lab.md counts them."""
     return dataclasses.replace(
-        small(),
-        name="smallest",
-        task="addition-padded",
-        learning_rate=4e-2,
-        warmup_steps=500,
-        decay_steps=59_500,
-        final_rate=4e-4,
-        beta1=0.9,
-        embedding_scale=0.5,
-        start="normal",
-        second_type_share=0.65,
-        steps=60_000,
-        check_every=500,
-        patience=20_000,
-        margin=2.0,
-        width=2,
-        heads=1,
-        hidden=3,
-        clip=1.0,
+        small(), name="smallest", task="addition-padded", learning_rate=4e-2, warmup_steps=500, decay_steps=59_500,
+        final_rate=4e-4, beta1=0.9, embedding_scale=0.5, start="normal", second_type_share=0.65, steps=60_000,
+        check_every=500, patience=20_000, margin=2.0, width=2, heads=1, hidden=3, clip=1.0,
         options={
-            "tied": True,
-            "norms": "none",
-            "biases": "hidden",
-            "query_width": 1,
-            "out": False,
-            "positions": "..011123",
+            "tied": True, "norms": "none", "biases": "hidden", "query_width": 1, "out": False, "positions": "..011123",
         },
-    )
+    )  # fmt: skip
 
 
 def release(task: str = "addition") -> Recipe:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from alga.base.errors import AlgaError
 from alga.network.tokens import START, Tokens
+from alga.runs.recipe import Recipe
 from alga.tasks import Domain
 
 
@@ -27,18 +28,8 @@ class Batch:
 class Sampler:
     """Draws batches of a domain's instances with an explicit generator."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        tokens: Tokens,
-        *,
-        contexts: str,
-        second_type_share: float,
-        device: torch.device,
-        shown: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        self._share, self._device = second_type_share, device
+    def __init__(self, domain: Domain, tokens: Tokens, recipe: Recipe, seed: int, device: torch.device) -> None:
+        self._share, self._device = recipe.second_type_share, device
         instances = list(domain.values())
         targets_NO = torch.tensor(tokens.outputs(instance.output for instance in instances))
         start_N1 = torch.full((len(instances), 1), tokens.ids[START])
@@ -47,13 +38,16 @@ class Sampler:
         self._targets_NO = targets_NO.to(device)
         first = [i for i, instance in enumerate(instances) if instance.context is None]
         second = [i for i, instance in enumerate(instances) if instance.context is not None]
-        pools = (first, _paper_second_type(domain) if contexts == "paper" else second)
+        index = {prompt: i for i, prompt in enumerate(domain)}
+        pools = (first, [index[prompt] for prompt in domain.second_steps()] if recipe.contexts == "paper" else second)
         order = torch.randperm(len(instances), generator=torch.Generator().manual_seed(seed)).tolist()
-        kept = set(order[: round(shown * len(order))])
+        kept = set(order[: round(recipe.shown * len(order))])
         self._first, self._second = (torch.tensor([i for i in pool if i in kept], dtype=torch.long) for pool in pools)
         self.shown = frozenset(instances[i].prompt for pool in (self._first, self._second) for i in pool.tolist())
         if not self.shown:
-            raise AlgaError(f"a share of {shown:g} of the {len(instances):,} prompts of {domain.name} leaves none")
+            raise AlgaError(
+                f"a share of {recipe.shown:g} of the {len(instances):,} prompts of {domain.name} leaves none"
+            )
 
     def everything(self) -> Batch:
         """Return the whole domain as one batch."""
@@ -70,9 +64,3 @@ class Sampler:
 
 def _pick(pool: Tensor, count: int, generator: torch.Generator) -> Tensor:
     return pool[torch.randint(len(pool), (count,), generator=generator)] if count else pool[:0]
-
-
-def _paper_second_type(domain: Domain) -> list[int]:
-    """Return the domain index of every pair of a first-type step and a next column."""
-    index = {prompt: i for i, prompt in enumerate(domain)}
-    return [index[prompt] for prompt in domain.prompts_of_second_steps()]

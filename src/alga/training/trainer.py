@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -19,7 +18,7 @@ from typing import Final
 import torch
 
 from alga import runs, tasks
-from alga.base.errors import AlgaError
+from alga.base.errors import MALFORMED, AlgaError, blaming
 from alga.base.folders import Folder
 from alga.network.decoder import Decoder
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
@@ -68,26 +67,12 @@ class Training:
             weight_decay=self.recipe.weight_decay,
             fused=True,
         )
-        self._sampler = Sampler(
-            config.task.domain,
-            config.tokens,
-            contexts=self.recipe.contexts,
-            second_type_share=self.recipe.second_type_share,
-            shown=self.recipe.shown,
-            seed=seed,
-            device=self.device,
-        )
-        self._decoder = Decoder.of(self.model, config.tokens)
+        self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
+        self._decoder = Decoder(Weights.of(config, self.model), config.tokens)
 
     @classmethod
     def start(
-        cls,
-        folder: str | os.PathLike[str] | None,
-        recipe: Recipe,
-        *,
-        seed: int = 0,
-        threads: int = THREADS,
-        device: str = "auto",
+        cls, folder: Path | str | None, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
     ) -> Training:
         """Start a new run in a new or empty folder, or without one."""
         settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
@@ -97,10 +82,9 @@ class Training:
         return training
 
     @classmethod
-    def resume(cls, folder: str | os.PathLike[str], *, steps: int | None = None) -> Training:
+    def resume(cls, folder: Path | str, *, steps: int | None = None) -> Training:
         """Continue the run in `folder` from its last checkpoint, optionally with another number of steps."""
-        path = runs.locate(folder)
-        writer = RunWriter(path)
+        writer = RunWriter(runs.locate(folder))
         writer.lock()
         try:
             return cls._resumed(writer, steps)
@@ -120,12 +104,8 @@ class Training:
         if steps is not None:
             recipe = {**config.training["recipe"], "steps": steps}
             config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
-        try:
+        with blaming(f"{folder.path}/config.json does not describe a training", (*MALFORMED, RuntimeError)):
             training = cls(folder.path, config)
-        except AlgaError:
-            raise
-        except (ValueError, TypeError, KeyError, RuntimeError) as problem:
-            raise AlgaError(f"{folder.path}/config.json does not describe a training ({problem})") from None
         training._writer = writer
         checks = training._load_checkpoint(folder)
         saved = checksums.sealed(folder)
@@ -219,7 +199,7 @@ class Training:
     def _check(self, began: float) -> Progress:
         measured = metrics.measure(self.config.task.domain, self._decoder, self._sampler)
         return Progress(
-            **vars(measured),
+            **measured,
             step=self.step,
             loss=sum(self._losses) / len(self._losses),
             learning_rate=self.recipe.rate(self.step),
@@ -241,7 +221,7 @@ class Training:
         return f"{self.recipe.name} recipe on {self.config.task.name}, seed {self.config.training['seed']}"
 
     def as_run(self) -> Run:
-        """Return the network as it is now, with its certificate if it has one."""
+        """Return the current network, with its certificate if it has one."""
         return Run(
             name=str(self.folder),
             config=self.config,

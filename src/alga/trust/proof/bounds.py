@@ -1,4 +1,7 @@
-"""Rigorous upper bounds computed in float64, the building blocks of the lemmas.
+"""The number formats that a proof covers, and rigorous upper bounds computed in float64, for the lemmas.
+
+In a format each operation has a relative error of at most `unit`, or an absolute error of at most `least` on underflow.
+A sum of n terms is then off by at most gamma(n) times the sum of their magnitudes, in any order, fused or not.
 
 Bounds are sums, products, quotients and roots of non-negative numbers. Each operation has a relative error of 2^-53, so
 SLACK covers millions of them. Only cancellation between terms of different sign loses more; `applied` bounds that.
@@ -6,16 +9,31 @@ SLACK covers millions of them. Only cancellation between terms of different sign
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alga.trust.proof.formats import FLOAT64
-
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """A floating-point format: its unit roundoff and least positive normal number."""
+
+    name: str
+    unit: float
+    least: float
+
+
+REAL: Final = NumberFormat("real", 0.0, 0.0)
+FLOAT64: Final = NumberFormat("float64", 2.0**-53, 2.0**-1022)
+FLOAT32: Final = NumberFormat("float32", 2.0**-24, 2.0**-126)
+FORMATS: Final = (REAL, FLOAT64, FLOAT32)
+
+MAX_MAGNITUDE: Final = 1e30  # bound on intermediate results, so that nothing overflows
 SLACK: Final = 1 + 1e-9
 POWERS: Final = 3  # times a Gram matrix is squared
 MAX_GRAM_SIZE: Final = 9_000_000  # side * (side + longer side) up to which SLACK covers Gram powers

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from alga.network.erf import erf
+from alga.network.forward import erf
 from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms
 from alga.trust.proof.rounding import (
     EPSILON,
@@ -38,7 +38,7 @@ GELU_SLOPE: Final = 1.13  # the largest |gelu'|
 class Ball:
     """Vectors `mid + scale * d`, where d is no longer than the radius.
 
-    Each drift is a vector that may be added up to so many times: errors in a norm's mean and deviation move all
+    Each drift is a vector and how many times it may be added: errors in a norm's mean and deviation move all
     components together, which a ball alone would bound too loosely.
     """
 

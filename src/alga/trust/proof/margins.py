@@ -23,8 +23,7 @@ from alga.tasks import Domain
 from alga.trust.assumptions import VERSION
 from alga.trust.certificate import Bound, Proof
 from alga.trust.proof import lemmas
-from alga.trust.proof.bounds import Array, Ids
-from alga.trust.proof.formats import FORMATS, NumberFormat
+from alga.trust.proof.bounds import FORMATS, Array, Ids, NumberFormat
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding
 

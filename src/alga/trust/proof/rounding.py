@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 
 from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
-from alga.trust.proof.bounds import SLACK, Array, applied, gamma, lengths
-from alga.trust.proof.formats import FLOAT64, MAX_MAGNITUDE, NumberFormat
+from alga.trust.proof.bounds import FLOAT64, MAX_MAGNITUDE, SLACK, Array, NumberFormat, applied, gamma, lengths
 
 EPSILON: Final = 1e-5  # of LayerNorm
 

@@ -130,7 +130,7 @@ class ExactValues:
         if not self.tiny < 1e-3:
             raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
 
-    def _embedded(self, ids: Ids) -> list[list[Any]]:
+    def _embedded(self, ids: Ids) -> Rows:
         network = self.network
         return [
             [arb(a) + arb(b) for a, b in zip(network.embedding[t].tolist(), network.positions[n].tolist(), strict=True)]
@@ -138,21 +138,21 @@ class ExactValues:
             for n, t in enumerate(row)
         ]
 
-    def _keep(self, name: str, rows: list[list[Any]], positions: int) -> list[list[Any]]:
+    def _keep(self, name: str, rows: Rows, positions: int) -> Rows:
         self.kept[name] = np.array([[float(t) for t in row] for row in rows]).reshape(self.B, positions, -1)
         if not np.isfinite(self.kept[name]).all():
             raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
         self.radius = max(self.radius, *(float(max(t.rad() for t in row)) for row in rows))
         return rows
 
-    def _linear(self, name: str, rows: list[list[Any]], map_: str, positions: int) -> list[list[Any]]:
+    def _linear(self, name: str, rows: Rows, map_: str, positions: int) -> Rows:
         return self._keep(name, _times(rows, self.network.balls[map_]).tolist(), positions)
 
-    def _plus(self, name: str, x: list[list[Any]], y: list[list[Any]], map_: str, positions: int) -> list[list[Any]]:
+    def _plus(self, name: str, x: Rows, y: Rows, map_: str, positions: int) -> Rows:
         total = arb_mat(x) + _times(y, self.network.balls[map_])
         return self._keep(name, total.tolist(), positions)
 
-    def _normed(self, name: str, rows: list[list[Any]], positions: int) -> list[list[Any]]:
+    def _normed(self, name: str, rows: Rows, positions: int) -> Rows:
         if name not in self.network.norms:
             return rows
         gain, shift = ([arb(t) for t in part.tolist()] for part in self.network.norms[name])
@@ -164,14 +164,14 @@ class ExactValues:
             done.append([t * inverse * g + b for t, g, b in zip(centred, gain, shift, strict=True)])
         return self._keep(f"{name}.normed", done, positions)
 
-    def _mixed(self, i: int, y: list[list[Any]], L: int, skip: int) -> list[list[Any]]:
+    def _mixed(self, i: int, y: Rows, L: int, skip: int) -> Rows:
         shape = self.network.shape
         q, k, v = (self._linear(f"{i}.{name}", y, f"{i}.{name}", L) for name in "qkv")
         E, W = len(q[0]) // shape.heads, shape.width // shape.heads
         root = arb(E).rsqrt()
         mixed, weights = [], []
         for b in range(self.B):
-            rows: list[list[Any]] = [[] for _ in range(skip, L)]
+            rows: Rows = [[] for _ in range(skip, L)]
             for h in range(shape.heads):
                 here = slice(b * L + skip, (b + 1) * L), slice(b * L, (b + 1) * L)
                 queries = arb_mat([row[h * E : (h + 1) * E] for row in q[here[0]]])
@@ -192,6 +192,6 @@ class ExactValues:
         return self._keep(f"{i}.mixed", mixed, L - skip)
 
 
-def _times(rows: list[list[Any]], matrix: Any) -> Any:
+def _times(rows: Rows, matrix: Any) -> Any:
     """Multiply rows, each extended by a one for the bias, by a matrix."""
     return arb_mat([[*row, arb(1)] for row in rows]) * matrix
