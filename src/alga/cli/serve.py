@@ -71,7 +71,7 @@ def serve(
         raise missing_extra("alga serve", missing.name, "serve") from None
     load_own_task(task)
     from alga.serve.limits import Limits
-    from alga.serve.registry import Shelf
+    from alga.serve.registry import ModelRegistry
 
     limits = Limits(
         digits=max_digits,
@@ -84,13 +84,13 @@ def serve(
         seconds=seconds,
     )
     server.check_open_files(connections)
-    server.give_memory_back()
-    shelf = Shelf([*(models or []), *(model or [])])
+    server.return_freed_memory()
+    registry = ModelRegistry([*(models or []), *(model or [])])
     taken = server.listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken.getsockname()[1]}/"
     note("Loading the network …")
-    server.warm(shelf)
+    server.warm(registry)
 
     def ready() -> None:
         typer.echo(address)
@@ -101,4 +101,4 @@ def serve(
             webbrowser.open(address)
 
     with taken:
-        server.server(shelf, limits, ready, host, allow_host or []).run(sockets=[taken])
+        server.server(registry, limits, ready, host, allow_host or []).run(sockets=[taken])
