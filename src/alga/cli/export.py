@@ -10,7 +10,7 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli.console import check_out, progress
-from alga.cli.options import ADDER, OldModel, OwnTask, load_own_task, model_argument, one_model
+from alga.cli.options import ADDER, OldModel, OwnTask, load_own_task, model_argument, one_model, option
 
 
 def export(
@@ -19,12 +19,7 @@ def export(
         model_argument("[MODEL] OUT", f"A network's name or run folder ({ADDER} if left out), and the file to write."),
     ],
     format: Annotated[  # noqa: A002 - the option's name
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="onnx, table or page.",
-            show_default="by the file's ending: .onnx, .json or .html",
-        ),
+        str | None, option("FORMAT", "onnx, table or page.", default="by the file's ending: .onnx, .json or .html")
     ] = None,
     model: OldModel = None,
     task: OwnTask = None,
@@ -50,13 +45,11 @@ def export(
     from alga.serve import single
     from alga.solve.solver import Solver
 
-    ways = {**formats.FORMATS, "page": single.page}  # the page needs the table, so it is listed after it
+    ways = {**formats.FORMATS, "page": single.page}
     chosen = {**formats.SUFFIXES, ".html": "page"}.get(out.suffix) if format is None else format
     if chosen not in ways:
-        known = ", ".join(ways)
-        raise AlgaError(
-            f"expected a format of {known}, got {'the file name ' + out.name if format is None else format}"
-        )
+        got = f"the file name {out.name}" if format is None else format
+        raise AlgaError(f"expected a format of {', '.join(ways)}, got {got}")
     solver = Solver.load(model)
     with progress("exporting") as watch:
         data = ways[chosen](solver, watch)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alga.base.errors import AlgaError
-from alga.cli import completion
-from alga.cli.options import recipe_option, task_option
+from alga.cli.options import model_option, option, recipe_option, task_option
 
 if TYPE_CHECKING:
     from alga.network.config import ModelConfig
@@ -20,20 +19,13 @@ def import_(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A PyTorch state_dict, a safetensors file, or a file of torch for R.")
     ],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The run folder to create.")],
+    out: Annotated[Path, option("FOLDER", "The run folder to create.")],
     task: Annotated[
         str | None,
-        task_option(
-            "The task that the network was trained for.", show_default="what the file says, or addition-padded"
-        ),
+        task_option("The task that the network was trained for.", default="what the file says, or addition-padded"),
     ] = None,
     like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A network of the same shape, if the file does not say its shape.",
-            autocompletion=completion.models,
-        ),
+        str | None, model_option("A network of the same shape, if the file does not say its shape.", "--like")
     ] = None,
     recipe: Annotated[str | None, recipe_option("Or a recipe whose networks have that shape.")] = None,
 ) -> None:
@@ -54,7 +46,7 @@ def import_(
     run = adopt(file, *_shape(task, like, recipe))
     with runs.claim(out):
         runs.save(out, run)
-    typer.echo(f"{out}: {run.config.model.parameters:,} parameters; judge it with: alga certify {out}")
+    typer.echo(f"{out}: {run.config.model.parameters:,} parameters; check it with: alga certify {out}")
 
 
 def _shape(task: str | None, like: str | None, recipe: str | None) -> tuple[Task | None, ModelConfig | None]:
@@ -64,7 +56,7 @@ def _shape(task: str | None, like: str | None, recipe: str | None) -> tuple[Task
     from alga.training import recipes
 
     if like is not None and recipe is not None:
-        raise AlgaError("a shape is that of --like or that of --recipe, got both")
+        raise AlgaError("expected --like or --recipe, got both")
     named = None if task is None else tasks.find(task)
     if recipe is not None:
         chosen = recipes.find(recipe, task)

@@ -80,12 +80,10 @@ class Stream:
         """Start the work and return the first event; raise an error that comes before it."""
         self._future = await self._pool.start(self._work, self._deadline, long=self._long)
         try:
-            async with asyncio.timeout(self._deadline.left):
+            async with self._deadline.limit():
                 found = await self._queue.get()
-        except BaseException as problem:  # out of time, or the client has left
+        except BaseException:  # out of time, or the client has left
             self.stop()
-            if isinstance(problem, TimeoutError):
-                raise self._deadline.too_late() from None
             raise
         if isinstance(found, BaseException):
             raise found

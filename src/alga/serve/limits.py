@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -57,6 +59,17 @@ class Deadline(Cancellation):
     def left(self) -> float:
         """The seconds left, never below zero."""
         return max(0.0, self._end - time.monotonic())
+
+    @asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Raise if what is awaited inside takes longer than the time left."""
+        import asyncio  # `alga --help` shows the limits and should not wait for this
+
+        try:
+            async with asyncio.timeout(self.left):
+                yield
+        except TimeoutError:
+            raise self.too_late() from None
 
     def too_late(self) -> RefusedError:
         """Return the error for a request whose time is up."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from alga import runs
 from alga.base.errors import AlgaError
@@ -15,6 +15,7 @@ from alga.runs import Run
 from alga.serve.limits import RefusedError
 from alga.solve.solver import DEFAULT_MODEL
 
+T = TypeVar("T")
 LOG: Final = logging.getLogger("alga.serve")
 
 
@@ -56,7 +57,7 @@ class ModelRegistry:
     def _read(self, name: str) -> Run:
         return dataclasses.replace(runs.load(self._places[name]), name=name)
 
-    def cached(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
+    def cached(self, kind: str, name: str, make: Callable[[], T]) -> T:
         """Return what `make` computes about a network: once, and again only if the weights have changed."""
         key, sha256 = (kind, name), self.run(name).sha256
         with self._lock:
@@ -64,7 +65,8 @@ class ModelRegistry:
         with making:  # other threads wait for the result instead of computing it too
             if key not in self._cache or self._cache[key][0] != sha256:
                 self._cache[key] = sha256, make()
-            return self._cache[key][1]
+            value: T = self._cache[key][1]
+            return value
 
     def is_cached(self, kind: str, name: str) -> bool:
         """Return whether `cached` has computed this before."""

@@ -37,13 +37,11 @@ class Worker:
 
     def described(self, name: str) -> dict[str, Any]:
         """Return what a network is, as plain values."""
-        made: dict[str, Any] = self.registry.cached("model", name, lambda: content.model(self.solver(name)))
-        return made
+        return self.registry.cached("model", name, lambda: content.model(self.solver(name)))
 
     def domain(self, name: str) -> bytes:
         """Return a network's domain as JSON."""
-        made: bytes = self.registry.cached("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
-        return made
+        return self.registry.cached("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
 
     def calculator(
         self, base: int | None, model: str | None, engine: str | None = None, *, damaged: Solver | None = None
@@ -78,12 +76,10 @@ class _Threads:
             raise RefusedError(503, f"too busy: {self._count} {self._kind} requests are in progress; try again soon")
         self._count += 1
         try:
-            async with asyncio.timeout(deadline.left):
+            async with deadline.limit():
                 await self._free.acquire()
-        except BaseException as problem:  # out of time, or the client has left
+        except BaseException:  # out of time, or the client has left
             self._count -= 1
-            if isinstance(problem, TimeoutError):
-                raise deadline.too_late() from None
             raise
         loop = asyncio.get_running_loop()
 
@@ -118,12 +114,10 @@ class WorkerPool:
         deadline = deadline or Deadline(self.limits.seconds)
         try:
             future = await self.start(job, deadline, long=long)
-            async with asyncio.timeout(deadline.left):
+            async with deadline.limit():
                 return await asyncio.wrap_future(future)
-        except BaseException as problem:  # out of time, the client has left, or the job has failed
+        except BaseException:  # out of time, the client has left, or the job has failed
             deadline.cancel()
-            if isinstance(problem, TimeoutError):
-                raise deadline.too_late() from None
             raise
 
     def close(self) -> None:
