@@ -56,7 +56,7 @@ def test_the_copy_takes_part_and_its_wrong_steps_are_told(worker: Worker) -> Non
     assert (found["answer"], found["exact"], found["certified"]) == ("1786", "1776", False)
     problems = found["problems"]
     assert [(problem["expression"], problem["after"]) for problem in problems] == [
-        ("37×8", "6 is settled; 30 goes on"),
+        ("37×8", "write 6, carry 30"),
         ("37×4", ""),
         ("30+148", ""),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from alga.network.tokens import STOP
@@ -28,7 +28,7 @@ class Step:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step as plain values; a margin that overflowed is None."""
-        finite = abs(self.margin) < float("inf")  # which NaN is not either
+        finite = abs(self.margin) < float("inf")  # False for NaN
         return {"prompt": self.prompt, "output": self.text, "margin": self.margin if finite else None}
 
 
@@ -74,10 +74,6 @@ class Result:
     def traced(self) -> bool:
         """Whether there is a trace to print."""
         return bool(self.kept or self.parts)
-
-    def as_operation(self, operation: str, base: int, operands: tuple[str, ...]) -> Result:
-        """Return the same result as that of an operation which is one problem of one network."""
-        return replace(self, operation=operation, base=base, operands=operands)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain values, in a stable order."""
@@ -187,7 +183,7 @@ class Tally:
 
 
 def failure_at(step: int, prompt: str, text: str) -> str:
-    """Say at which step a network wrote no output.
+    """Return the message for a step at which a network wrote an invalid output.
 
     >>> failure_at(3, "1C15", "1C")
     "the network failed at step 3: it wrote '1C' for 1C15"
