@@ -28,7 +28,7 @@ PLAIN_SECONDS: Final = 10.0  # between two lines of progress where stderr is not
 
 
 class Watch(Protocol):
-    """Progress callback: `total` is 0 where it is unknown; `note` is shown after the count."""
+    """Progress callback: `total` is 0 if unknown; `note` is shown after the count."""
 
     def __call__(self, done: int, total: int, note: str = "") -> None: ...
 

@@ -44,14 +44,14 @@ def problems(pairs: str, verb: str, calculator: Calculator) -> Iterator[list[tup
     """Yield the problems of a pairs file in batches; a bad line is refused after all problems before it."""
     with _opened(None if pairs == "-" else pairs) as file:
         chunk: list[tuple[str, str]] = []
-        held, refused = 0, None
+        size, refused = 0, None
         try:
             for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
                 chunk.append(_problem(line, place, verb, calculator))
-                held += len(line)
-                if len(chunk) == TOGETHER or held > LONGEST_LINE:
+                size += len(line)
+                if len(chunk) == TOGETHER or size > LONGEST_LINE:
                     yield chunk
-                    chunk, held = [], 0
+                    chunk, size = [], 0
         except UnicodeDecodeError:
             refused = AlgaError(f"{pairs} holds something other than text")
         except AlgaError as problem:

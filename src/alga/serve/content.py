@@ -137,33 +137,33 @@ def carry(procedure: Procedure, output: str) -> str:
     return output.removesuffix(written) if output.endswith(written) else output.removeprefix(written)
 
 
-def certificate(held: Certificate, *, base: int) -> dict[str, Any]:
+def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
     """Return a certificate with its meaning in sentences, and the first hundred failures."""
-    right = held.prompts - len(held.failures)
-    if held.certified:
+    right = found.prompts - len(found.failures)
+    if found.certified:
         words = [
-            f"The network answers every one of the {held.prompts:,} prompts that a problem of any length can lead to, "
+            f"The network answers every one of the {found.prompts:,} prompts that a problem of any length can lead to, "
             "and all answers are right.",
             "Each step of a problem is one of these prompts. So, by induction over the columns, every problem is "
             "solved correctly, however long the numbers are.",
-            f"The closest decision is at {held.least_margin_prompt}: the chosen token leads the runner-up by "
-            f"{held.least_margin:.2f} logits.",
-            WORDS[held.strength],
+            f"The closest decision is at {found.least_margin_prompt}: the chosen token leads the runner-up by "
+            f"{found.least_margin:.2f} logits.",
+            WORDS[found.strength],
         ]
     else:
-        worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in held.failures[:3])
+        worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in found.failures[:3])
         words = [
-            f"Not certified: {right:,} of {held.prompts:,} prompts are right, {len(held.failures):,} are wrong or "
+            f"Not certified: {right:,} of {found.prompts:,} prompts are right, {len(found.failures):,} are wrong or "
             "undecided.",
             f"Among them: {worst}.",
             "A problem that reaches one of them goes wrong there; all other problems are still solved correctly.",
         ]
     return {
-        **held.as_dict(),
-        "failures": [vars(failure) for failure in held.failures[:100]],
-        "wrong": len(held.failures),
+        **found.as_dict(),
+        "failures": [vars(failure) for failure in found.failures[:100]],
+        "wrong": len(found.failures),
         "base": base,
-        "statement": held.statement,
+        "statement": found.statement,
         "words": words,
     }
 

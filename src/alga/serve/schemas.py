@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
 
-# The pattern only documents. Numbers are validated where they are read, with a message for the base at hand.
+# The pattern only documents. Numbers are validated where they are read, with a message for their base.
 Digits = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^-?[0-9a-zA-Z]+$"})]
 Verb = Literal["add", "sub", "mul", "divmod", "cmp"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]

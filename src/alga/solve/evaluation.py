@@ -117,7 +117,7 @@ def evaluate(
     engine: str | None = None,
     watch: Watch = unwatched,
 ) -> Evaluation:
-    """Solve all problems, by default with the network itself, and compare with exact answers; `watch` counts columns."""
+    """Solve all problems, by default with the network itself, and compare with exact answers."""
     if engine == "lookahead" and solver.companion is not solver:
         raise AlgaError(f"the engine lookahead runs another network: evaluate {solver.companion.run.name} instead")
     total, before = sum(problem.digits for problem in problems), 0

@@ -1,4 +1,4 @@
-"""The one type that comes back: the answer to a problem, what it took, and the certificates it rests on."""
+"""The result of a problem: the answer, its cost, and the certificates it rests on."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Result:
         return f"Result({self.operation} of {operands}: {answer}; {self.engine or 'no network'}, {certified})"
 
     def __str__(self) -> str:
-        """Return the trace as the paper prints it, that of a composed operation as a pupil writes it, or the answer."""
+        """Return the trace as the paper prints it, that of a composed operation as written on paper, or the answer."""
         if self.kept:
             return self._as_paper()
         if not self.parts:
@@ -116,7 +116,7 @@ class Result:
         only = self.parts[0] if len(self.parts) == 1 else None
         if isinstance(only, Result) and only.answer == self.answer:
             return str(only)
-        return self._as_pupil()
+        return self._on_paper()
 
     def _as_paper(self) -> str:
         """Return the trace line by line as in the paper's section 4."""
@@ -131,7 +131,7 @@ class Result:
             return "\n".join([*lines, self.failure])
         return "\n".join([*lines, self.procedure.reading(self.step_count), f"{'Final answer: ':>36}{self.answer}"])
 
-    def _as_pupil(self) -> str:
+    def _on_paper(self) -> str:
         lines = [f"{SIGNS[self.operation].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
         for part in self.parts:
             lines.append(f"  {part.equation if isinstance(part, Result) else part}")
@@ -153,7 +153,7 @@ class Result:
 
 @dataclass
 class Tally:
-    """What the problems of one operation took so far, and what they rest on."""
+    """The cost of an operation's problems so far, and the certificates they rest on."""
 
     engine: str = ""
     step_count: int = 0
