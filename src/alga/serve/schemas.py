@@ -64,10 +64,7 @@ STREAM: Final[dict[str, Any]] = {
 
 _ERROR: Final = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {
-        "description": meaning,
-        "content": {"application/json": {"schema": _ERROR, "example": {"error": message}}},
-    }
+    status: {"description": meaning, "content": {"application/json": {"schema": _ERROR, "example": {"error": message}}}}
     for status, meaning, message in (
         (400, "The request cannot be parsed", "there was an error parsing the body"),
         (

@@ -111,11 +111,7 @@ def draw(
 
 
 def evaluate(
-    solver: Solver,
-    problems: Sequence[Problem],
-    *,
-    engine: str | None = None,
-    watch: Watch = unwatched,
+    solver: Solver, problems: Sequence[Problem], *, engine: str | None = None, watch: Watch = unwatched
 ) -> Evaluation:
     """Solve all problems, by default with the network itself, and compare with exact answers."""
     if engine == "lookahead" and solver.companion is not solver:

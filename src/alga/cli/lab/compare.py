@@ -34,8 +34,7 @@ def compare(
     out: RunsFolder = Path("runs/compare"),
     results: Annotated[Path | None, option("FILE", "Write all records here.", default="OUT/compare.json")] = None,
     page: Annotated[
-        Path | None,
-        option("FILE", "Write the page here, figures beside it.", default="OUT/compare.md"),
+        Path | None, option("FILE", "Write the page here, figures beside it.", default="OUT/compare.md")
     ] = None,
     cluster: Cluster = None,
     workers: Workers = None,

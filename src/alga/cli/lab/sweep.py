@@ -18,8 +18,7 @@ def sweep(
         Path, typer.Argument(metavar="PLAN", help="A TOML file with the recipes and seeds (docs/sweeps.md).")
     ],
     out: Annotated[
-        Path | None,
-        option("FILE", "Write results here, one line per run.", default="PLAN with .jsonl"),
+        Path | None, option("FILE", "Write results here, one line per run.", default="PLAN with .jsonl")
     ] = None,
     cluster: Cluster = None,
     workers: Workers = None,
