@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 from alga.serve import server
 from alga.serve.limits import Limits
-from alga.serve.registry import Shelf
+from alga.serve.registry import ModelRegistry
 
 
 @contextmanager
 def serving(limits: Limits | None = None, models: tuple[str, ...] = (), hosts: tuple[str, ...] = ()) -> Iterator[str]:
     """Run a server; give its address."""
-    shelf = Shelf(models)
+    registry = ModelRegistry(models)
     taken = server.listen("127.0.0.1", 0)
     ready = threading.Event()
-    running = server.server(shelf, limits or Limits(), ready.set, "127.0.0.1", hosts)
+    running = server.server(registry, limits or Limits(), ready.set, "127.0.0.1", hosts)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [taken]}, daemon=True)
     thread.start()
     assert ready.wait(30)

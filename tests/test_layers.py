@@ -97,8 +97,7 @@ BY_NAME = {
 }  # fmt: skip
 # Where code knows which procedure it runs, in what way.
 BY_CODE = {
-    ("solve/engines/registry.py", "Lookahead"),  # the engine of that name runs its three maps
-    ("solve/engines/lookahead.py", "Lookahead"),
+    ("solve/engines/lookahead.py", "Lookahead"),  # the engine of that name runs its three maps
     ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines add, and nothing else
 }
 

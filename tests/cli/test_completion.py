@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from alga import runs, tasks
-from alga.solve import engines
+from alga.solve.solver import ENGINES
 from alga.training import recipes
 from tests.conftest import Alga
 
@@ -47,7 +47,7 @@ def test_networks_are_completed(line: str, alga: Alga, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("verb", ["add 1 2", "cmp 1 2", "solve parity 1", "evaluate"])
 def test_engines_are_completed(verb: str, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert completed(alga, monkeypatch, f"alga {verb} --engine ") == list(engines.names())
+    assert completed(alga, monkeypatch, f"alga {verb} --engine ") == list(ENGINES)
     assert completed(alga, monkeypatch, f"alga {verb} --engine l") == ["lookahead"]
 
 

@@ -62,6 +62,6 @@ on one machine. Every honest answer was compared with exact arithmetic.
 """
 
 TAIL: Final = """
-Not shown: honest *long* problems. They have two desks, which hostile long problems take as well: then they are told to
-try again (503), or that it took too long (504). Who is honest, a server without accounts cannot know.
+Not shown: honest *long* problems. They have two threads, which hostile long problems take as well; then they get 503
+(too busy) or 504 (out of time). Who is honest, a server without accounts cannot know.
 """

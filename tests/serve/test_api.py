@@ -24,9 +24,9 @@ import pytest
 from alga.base.errors import AlgaError
 from alga.runs import SHIPPED
 from alga.serve import content, damage, single
-from alga.serve.events import _Sender
+from alga.serve.events import TraceListener
 from alga.serve.limits import Limits, RefusedError, check_digits
-from alga.serve.registry import Shelf
+from alga.serve.registry import ModelRegistry
 from alga.solve.result import Step
 from alga.solve.solver import Solver
 from tests.conftest import ROOT, Alga, program
@@ -117,14 +117,14 @@ def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Solver) -> No
 
 
 def test_a_first_step_arrives_before_the_last_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrived, step, taken = threading.Event(), _Sender.step, itertools.count(1)
+    arrived, step, taken = threading.Event(), TraceListener.step, itertools.count(1)
 
-    def waiting(sender: _Sender, one: Step) -> None:
+    def waiting(sender: TraceListener, one: Step) -> None:
         step(sender, one)
         if next(taken) == 1000:
             assert arrived.wait(60)
 
-    monkeypatch.setattr(_Sender, "step", waiting)
+    monkeypatch.setattr(TraceListener, "step", waiting)
     with (
         serving() as address,
         httpx.stream("POST", f"{address}/v1/add/steps", json={"operands": ["9" * 1000, "1"]}, timeout=60) as response,
@@ -138,8 +138,8 @@ def test_a_first_step_arrives_before_the_last_is_taken(monkeypatch: pytest.Monke
     assert next(taken) == 1001
 
 
-def test_a_reader_who_leaves_frees_the_desk() -> None:
-    """A trace that would take hours ends soon after its reader is gone; meanwhile there is no other desk for one."""
+def test_a_reader_who_leaves_frees_the_worker() -> None:
+    """A trace that would take hours ends soon after its reader is gone; meanwhile no other thread is free for one."""
     with serving(Limits(concurrent=1, waiting=0, seconds=3000, steps=10**9)) as address:
         long, other = {"operands": ["7" * 20_000, "9" * 20_000]}, {"operands": ["7" * 2000, "9"]}
         with httpx.stream("POST", f"{address}/v1/mul/steps", json=long, timeout=60) as response:
@@ -158,7 +158,7 @@ def test_the_domain_is_whole_and_the_models_are_all_there(client: httpx.Client) 
     assert (len(domain["cells"]), len(domain["contexts"]), len(domain["columns"])) == (2300, 21, 110)
     assert all(cell["text"] == cell["expected"] and cell["margin"] > 14 for cell in domain["cells"])
     models = client.get("/v1/models").json()
-    assert {model["name"] for model in models["models"]} == set(Shelf().names)
+    assert {model["name"] for model in models["models"]} == set(ModelRegistry().names)
     certificate = client.get("/v1/certificate", params={"model": "parity"}).json()
     assert (certificate["certified"], certificate["prompts"]) == (True, 6)
     assert "induction over the columns" in " ".join(certificate["words"])
@@ -279,7 +279,7 @@ def test_a_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
         assert ahead.status_code == 422
         assert "the model mine cannot look ahead" in ahead.json()["error"]
     with pytest.raises(AlgaError, match="neither a run folder nor shipped"):
-        Shelf([str(tmp_path / "nothing")])
+        ModelRegistry([str(tmp_path / "nothing")])
 
 
 def test_a_server_that_is_too_busy_says_so_and_goes_on() -> None:
@@ -386,7 +386,7 @@ def test_the_single_file_holds_what_the_network_answers(tmp_path: Path, alga: Al
     held = json.loads(re.search(r'id="alga-content">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
     network = Solver.load("comparison")
     assert held["domain"] == json.loads(json.dumps(content.domain(network)))
-    assert held["weight"] == vars(damage.favourite(network))
+    assert held["weight"] == vars(damage.default_weight(network))
     assert [level["amount"] for level in held["levels"]] == list(single.LEVELS)
     refused = alga("export", tmp_path / "x.html", "--model", "addition-lookahead")
     assert (refused.code, refused.err.count("\n")) == (2, 1)

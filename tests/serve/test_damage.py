@@ -10,8 +10,9 @@ import pytest
 from alga.base.errors import AlgaError
 from alga.serve import damage
 from alga.serve.limits import RefusedError
-from alga.serve.registry import Desk, Shelf
+from alga.serve.registry import ModelRegistry
 from alga.serve.schemas import Problem, Verb
+from alga.serve.workers import Worker
 from alga.solve.calculator import Calculator
 from alga.tasks import numbers
 
@@ -19,14 +20,14 @@ MOST = 1000
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
-    return Desk(Shelf())
+def worker() -> Worker:
+    return Worker(ModelRegistry())
 
 
-def solved(desk: Desk, name: str, amount: float, problem: Problem) -> dict[str, Any]:
-    calculator = desk.solver(name)
-    hurt, _ = damage.damaged(calculator, damage.favourite(calculator), amount)
-    return damage.solved(desk, hurt, problem, MOST)
+def solved(worker: Worker, name: str, amount: float, problem: Problem) -> dict[str, Any]:
+    calculator = worker.solver(name)
+    damaged, _ = damage.damage(calculator, damage.default_weight(calculator), amount)
+    return damage.solve(worker, damaged, problem, MOST)
 
 
 @pytest.mark.parametrize(
@@ -44,18 +45,18 @@ def solved(desk: Desk, name: str, amount: float, problem: Problem) -> dict[str, 
     ],
 )
 def test_a_copy_that_is_as_it_was_solves_the_problem_that_was_asked(
-    desk: Desk, name: str, verb: Verb, operands: list[str], answer: str
+    worker: Worker, name: str, verb: Verb, operands: list[str], answer: str
 ) -> None:
-    found = solved(desk, name, 0.0, Problem(verb=verb, operands=operands))
+    found = solved(worker, name, 0.0, Problem(verb=verb, operands=operands))
     assert (found["answer"], found["exact"], found["operands"]) == (answer, answer, operands)
 
 
-def test_the_copy_takes_part_and_its_wrong_steps_are_told(desk: Desk) -> None:
-    found = solved(desk, "times-a-digit", 2.0, Problem(verb="mul", operands=["37", "48"]))
+def test_the_copy_takes_part_and_its_wrong_steps_are_told(worker: Worker) -> None:
+    found = solved(worker, "times-a-digit", 2.0, Problem(verb="mul", operands=["37", "48"]))
     assert (found["answer"], found["exact"], found["certified"]) == ("1786", "1776", False)
     problems = found["problems"]
     assert [(problem["expression"], problem["after"]) for problem in problems] == [
-        ("37×8", "6 is settled; 30 goes on"),
+        ("37×8", "write 6, carry 30"),
         ("37×4", ""),
         ("30+148", ""),
     ]
@@ -65,26 +66,26 @@ def test_the_copy_takes_part_and_its_wrong_steps_are_told(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("amount", "certified"), [(0.25, True), (0.5, False)])
-def test_answer_and_certificate_of_a_copy_agree(desk: Desk, amount: float, certified: bool) -> None:
-    calculator = desk.solver("addition")
+def test_answer_and_certificate_of_a_copy_agree(worker: Worker, amount: float, certified: bool) -> None:
+    calculator = worker.solver("addition")
     problem = Problem(verb="add", operands=["65785", "8765"])
-    report = damage.report(desk, calculator, damage.favourite(calculator), amount, problem, most=MOST)
+    report = damage.report(worker, calculator, damage.default_weight(calculator), amount, problem, max_steps=MOST)
     assert report["certificate"]["certified"] is certified
     assert report["solved"]["certified"] is certified
     assert (report["example"] is None) is certified
 
 
-def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(desk: Desk) -> None:
+def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(worker: Worker) -> None:
     """A difference that came out with a sign in its midst is no number to go on with; the problem itself was one."""
-    found = solved(desk, "subtraction", -8.0, Problem(verb="divmod", operands=["1000", "37"]))
+    found = solved(worker, "subtraction", -8.0, Problem(verb="divmod", operands=["1000", "37"]))
     assert found["failure"].startswith(
-        "a wrong step led to what is no problem: a number has only the digits 0-9, got '-'"
+        "a wrong step led to an invalid problem: a number has only the digits 0-9, got '-'"
     )
     assert (found["answer"], found["exact"], found["certified"]) == (None, "27 1", False)
     assert any(step["text"] != step["expected"] for problem in found["problems"] for step in problem["steps"])
 
 
-def test_what_is_wrong_with_a_problem_is_said(desk: Desk) -> None:
+def test_what_is_wrong_with_a_problem_is_said(worker: Worker) -> None:
     for verb, operands, why in (
         ("add", ["1.5", "2"], "got '.' at position 2"),
         ("divmod", ["1", "0"], "divided by zero"),
@@ -92,9 +93,9 @@ def test_what_is_wrong_with_a_problem_is_said(desk: Desk) -> None:
         ("cmp", ["1", "2"], "does not cmp"),
     ):
         with pytest.raises(AlgaError, match=why):
-            solved(desk, "addition", 1.0, Problem.model_validate({"verb": verb, "operands": operands}))
+            solved(worker, "addition", 1.0, Problem.model_validate({"verb": verb, "operands": operands}))
     with pytest.raises(RefusedError, match="more than 1,000 steps"):
-        solved(desk, "addition", 0.0, Problem(verb="mul", operands=["7" * 40, "9" * 40]))
+        solved(worker, "addition", 0.0, Problem(verb="mul", operands=["7" * 40, "9" * 40]))
 
 
 @pytest.mark.parametrize("base", [2, 8, 10, 16])

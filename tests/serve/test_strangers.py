@@ -20,14 +20,14 @@ from alga.base.errors import AlgaError
 from alga.serve import limits, middleware, server
 from alga.serve.cost import is_long
 from alga.serve.limits import Deadline, Limits
-from alga.serve.registry import Shelf
-from alga.serve.workers import Desks
+from alga.serve.registry import ModelRegistry
+from alga.serve.workers import WorkerPool
 from tests.conftest import ROOT, Alga
 from tests.serving import serving
 
 PAPER = {"operands": ["65785", "8765"]}
 PRODUCT = {"operands": ["7" * 200_000, "8" * 200_000]}  # takes about a minute
-LONG_SUM = {"operands": ["7" * 2000, "9"], "engine": "sequential"}  # takes a long desk, but not long
+LONG_SUM = {"operands": ["7" * 2000, "9"], "engine": "sequential"}  # needs a thread for long problems, but not for long
 SOON = 60.0  # seconds: a hang, on whatever machine
 
 
@@ -39,15 +39,15 @@ def client() -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows with every request that comes to the desks."""
+    """A list that grows with every request that reaches the workers."""
     grown: list[int] = []
-    run = Desks.run
+    run = WorkerPool.run
 
     def counted(*given: Any, **more: Any) -> Any:
         grown.append(1)
         return run(*given, **more)
 
-    monkeypatch.setattr(Desks, "run", counted)
+    monkeypatch.setattr(WorkerPool, "run", counted)
     return grown
 
 
@@ -210,11 +210,11 @@ def test_work_lets_other_threads_have_a_turn(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_made_once_is_made_once_for_all_who_ask_meanwhile() -> None:
-    shelf, made, begun = Shelf(), [], threading.Barrier(4)
+    registry, made, begun = ModelRegistry(), [], threading.Barrier(4)
 
     def ask() -> None:
         begun.wait()
-        shelf.once("thing", "parity", lambda: time.sleep(0.1) or made.append(1))  # type: ignore[func-returns-value]
+        registry.cached("thing", "parity", lambda: time.sleep(0.1) or made.append(1))  # type: ignore[func-returns-value]
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -222,7 +222,7 @@ def test_what_is_made_once_is_made_once_for_all_who_ask_meanwhile() -> None:
     for thread in threads:
         thread.join()
     assert made == [1]
-    assert shelf.has("thing", "parity")
+    assert registry.is_cached("thing", "parity")
 
 
 # --- clients that leave, or do nothing --------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
     assert lines[0] == "37 × 48, digit by digit"
     assert "  37×8 = 296" in lines
     assert "      78 → 56  56C38 → 29" in lines
-    assert "  6 is settled; 29 goes on" in lines
+    assert "  write 6, carry 29" in lines
     assert "  29+148 = 177" in lines
     assert lines[-2] == "Answer: 1776"
     assert lines[-1] == "It rests on the certificates of: times-a-digit (proven), addition (proven)"

@@ -154,8 +154,8 @@ def test_evaluate_ends_with_1_and_the_step_where_an_answer_is_wrong(
     ("arguments", "message"),
     [
         (["--families", "hard"], "unknown family 'hard' of addition; there are uniform"),
-        (["--count", "0"], "count must lie in 1 to 10,000,000, got 0"),
-        (["--digits", "-3"], "digits must lie in 1 to 100,000,000, got -3"),
+        (["--count", "0"], "count must be 1 to 10,000,000, got 0"),
+        (["--digits", "-3"], "digits must be 1 to 100,000,000, got -3"),
         (["--numbers", "1", "x"], "got 'x' at position 1"),
         (["--numbers", "1", "2", "--count", "3"], "--numbers goes with neither"),
         (["--engine", "abacus"], "unknown engine"),

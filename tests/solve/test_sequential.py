@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decode, Decoded
-from alga.solve import engines
 from alga.solve.engines import sequential
 from alga.solve.solver import Solver
 
@@ -116,4 +115,4 @@ def test_progress_is_told_to_the_end(faulty: Callable[..., Decode]) -> None:
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(AlgaError, match="unknown engine 'abacus'; there are table, sequential, lookahead"):
-        engines.find("abacus")
+        Solver.load().engine_for("abacus")

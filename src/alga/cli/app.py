@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 import alga
 from alga.base import signals
 from alga.base.errors import AlgaError, unloaded
-from alga.cli import arithmetic, certify, console, demo, evaluate, export, import_, serve, solve, tasks, train, verify
+from alga.cli import arithmetic, certify, console, demo, evaluate, exchange, serve, tasks, train
 from alga.cli.commands import NUMBERS, SETTINGS, Group, NumberVerb, RenamedVerb, Verb
 from alga.cli.lab import bench, compare, paper, study, sweep
 from alga.cli.lab.group import lab
@@ -50,11 +50,11 @@ app = typer.Typer(
 app.command(cls=Verb)(demo.demo)
 for verb in arithmetic.VERBS:
     app.command(verb, cls=NumberVerb, context_settings=NUMBERS)(arithmetic.command(verb))
-app.command(cls=NumberVerb, context_settings=NUMBERS)(solve.solve)
-for function in (tasks.tasks, serve.serve, train.train, certify.certify, verify.verify, evaluate.evaluate):
+app.command(cls=NumberVerb, context_settings=NUMBERS)(arithmetic.solve)
+for function in (tasks.tasks, serve.serve, train.train, certify.certify, certify.verify, evaluate.evaluate):
     app.command(cls=Verb)(function)
-app.command(cls=Verb)(export.export)
-app.command("import", cls=Verb)(import_.import_)
+app.command(cls=Verb)(exchange.export)
+app.command("import", cls=Verb)(exchange.import_)
 app.add_typer(lab)
 OLD_NAMES: Final[dict[str, Callable[..., None]]] = {
     "sweep": sweep.sweep,

@@ -1,4 +1,4 @@
-"""`alga add`, `sub`, `mul`, `divmod`, `cmp`: numbers in, the answer out, by the networks."""
+"""`alga add`, `sub`, `mul`, `divmod`, `cmp` and `solve`: numbers in, the answer out, by the networks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli import operands as reading
-from alga.cli.answers import deliver_result, report_result, warn_if_uncertified
-from alga.cli.console import as_json, check_out, deliver, progress
-from alga.cli.options import AsJson, Out, engine_option, model_option
+from alga.cli.console import as_json, check_out, deliver, deliver_result, progress, report_problems, warn_if_uncertified
+from alga.cli.options import AsJson, Engine, Out, OwnTask, Traced, load_own_task, model_argument, model_option, option
 
 if TYPE_CHECKING:
     from alga.solve.calculator import Calculator
@@ -29,19 +28,15 @@ Numbers = Annotated[
     ),
 ]
 Pairs = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help='Read problems from this file (- for standard input): one "A B" per line.'),
+    str | None, option("FILE", 'Read problems from this file (- for standard input): one "A B" per line.')
 ]
-Traced = Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")]
-Engine = Annotated[str | None, engine_option("table where the network is certified, else sequential")]
 Models = Annotated[
     list[str] | None,
     model_option(
-        "A network to use for its kind of step, by name or run folder; repeatable.", show_default="the shipped ones"
+        "A network to use for its kind of step, by name or run folder; repeatable.", default="the shipped ones"
     ),
 ]
-Base = Annotated[int, typer.Option(metavar="N", help="The base of the numbers, 2 to 36; letters in either case.")]
-
+Base = Annotated[int, option("N", "The base of the numbers, 2 to 36; letters in either case.")]
 
 VERBS: Final = {
     "add": """Add two or more numbers of any length.
@@ -90,55 +85,85 @@ def command(verb: str) -> Callable[..., None]:
         json: AsJson = False,
         out: Out = None,
     ) -> None:
-        _run(verb, numbers or [], pairs, engine, model or [], base, trace=trace, json=json, out=out)
+        numbers = numbers or []
+        _check_arguments(verb, numbers, pairs, trace=trace)
+        _check_traceable(trace, engine)
+        check_out(out)
+        from alga.solve.calculator import Calculator
+
+        calculator = Calculator(base, models=model or [], engine=engine)
+        for network in calculator.networks.given_for(verb):
+            warn_if_uncertified(network)
+        if pairs is not None:
+            raise typer.Exit(_many(calculator, verb, pairs, json=json, out=out))
+        paths = [Path(number[1:]) for number in numbers if number.startswith("@")]
+        if len(paths) == len(numbers) == 2 and verb == "add" and not (json or trace) and _streams(calculator, paths):
+            _stream(calculator, paths, out)
+            return
+        operands = [_operand(text) for text in numbers]
+        with progress("calculating") as watch:
+            solve = calculator.trace if trace else calculator.solve
+            result = solve(*operands, operation=verb, watch=watch)
+        raise typer.Exit(deliver_result(result, json=json, out=out))
 
     run.__doc__ = VERBS[verb]
     return run
 
 
-def _run(
-    verb: str,
-    operands: list[str],
-    pairs: str | None,
-    engine: str | None,
-    models: list[str],
-    base: int,
-    *,
-    trace: bool,
-    json: bool,
-    out: Path | None,
+def solve(
+    model: Annotated[str, model_argument("MODEL")],
+    operands: Annotated[list[str], typer.Argument(metavar="OPERAND...", help="The problem, as its task takes it.")],
+    task: OwnTask = None,
+    trace: Traced = False,
+    engine: Engine = None,
+    json: AsJson = False,
+    out: Out = None,
 ) -> None:
-    for operand in operands:
-        if operand.startswith("--"):
-            raise AlgaError(f"no such option: {operand} (see alga {verb} --help)")
-    if pairs is not None and (operands or trace):
+    """Solve a problem of any task with its network.
+
+    Examples:
+      alga solve parity 10110111
+      alga solve xor-base-16 ff0f 1234
+      alga solve runs/collatz 27 --task mine.py:Collatz --trace
+
+    """
+    _check_traceable(trace, engine)
+    check_out(out)
+    load_own_task(task)
+    from alga.solve.solver import Solver
+
+    solver = Solver.load(model)
+    warn_if_uncertified(solver)
+    with progress("solving") as watch:
+        if trace:
+            result = solver.trace(*operands, watch=watch)
+        else:
+            (result,) = solver.solve_many([operands], engine=engine, watch=watch)
+    raise typer.Exit(deliver_result(result, json=json, out=out))
+
+
+def _check_arguments(verb: str, numbers: list[str], pairs: str | None, *, trace: bool) -> None:
+    for text in numbers:
+        if text.startswith("--"):
+            raise AlgaError(f"no such option: {text} (see alga {verb} --help)")
+    if pairs is not None and (numbers or trace):
         raise AlgaError("--pairs goes with neither numbers nor --trace")
-    if pairs is None and (len(operands) < 2 or (verb != "add" and len(operands) > 2)):
+    if pairs is None and (len(numbers) < 2 or (verb != "add" and len(numbers) > 2)):
         needs = "at least two numbers to add" if verb == "add" else "two numbers"
-        raise AlgaError(f"expected {needs}, got {len(operands)} (see alga {verb} --help)")
-    if operands.count("-") > 1:
+        raise AlgaError(f"expected {needs}, got {len(numbers)} (see alga {verb} --help)")
+    if numbers.count("-") > 1:
         raise AlgaError("standard input (-) can be read once only")
+
+
+def _check_traceable(trace: bool, engine: str | None) -> None:
     if trace and engine not in (None, "sequential"):
         raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
-    check_out(out)
-    from alga.solve import engines
-    from alga.solve.calculator import Calculator
 
-    if engine is not None:
-        engines.find(engine)
-    calculator = Calculator(base, models=models, engine=engine)
-    for network in calculator.networks.given_for(verb):
-        warn_if_uncertified(network)
-    if pairs is not None:
-        raise typer.Exit(_many(calculator, verb, pairs, json=json, out=out))
-    paths = [Path(operand[1:]) for operand in operands if operand.startswith("@")]
-    if len(paths) == len(operands) == 2 and verb == "add" and not (json or trace) and _streams(calculator, paths):
-        raise typer.Exit(_stream(calculator, paths, out))
-    numbers = [reading.operand(operand) for operand in operands]
-    with progress("calculating") as watch:
-        solve = calculator.trace if trace else calculator.solve
-        result = solve(*numbers, operation=verb, watch=watch)
-    raise typer.Exit(deliver_result(result, json=json, out=out))
+
+def _operand(text: str) -> str:
+    if text == "-" or text.startswith("@"):
+        return reading.number_in(None if text == "-" else text[1:])
+    return text
 
 
 def _streams(calculator: Calculator, paths: list[Path]) -> bool:
@@ -152,7 +177,7 @@ def _streams(calculator: Calculator, paths: list[Path]) -> bool:
     return calculator.networks.find("add").streams(calculator.engine)
 
 
-def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> int:
+def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> None:
     """Add two files in bounded memory; the output file appears only when it is complete."""
     with ExitStack() as stack:
         sink = sys.stdout.buffer if out is None else stack.enter_context(files.writing(out))
@@ -160,23 +185,23 @@ def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> int:
         calculator.networks.find("add").stream(paths, sink, watch)
         sink.write(b"\n")
         sink.flush()
-    return 0
 
 
 def _many(calculator: Calculator, verb: str, pairs: str, *, json: bool, out: Path | None) -> int:
+    """Solve the problems of a pairs file, one answer per line; return the exit code."""
     code, before, total = 0, 0, reading.count(pairs)
     with ExitStack() as stack:
         sink = None if out is None else stack.enter_context(files.writing(out))
         watch = stack.enter_context(progress("calculating"))
         for problems in reading.problems(pairs, verb, calculator):
 
-            def further(done: int, of: int, before: int = before, some: int = len(problems)) -> None:
+            def watch_part(done: int, of: int, before: int = before, some: int = len(problems)) -> None:
                 now = before + done * some // of
                 watch(now, total and max(total, now))  # a file may grow while it is read
 
             lines = []
-            for result in calculator.solve_many(problems, operation=verb, watch=further):
-                code = max(code, report_result(result))
+            for result in calculator.solve_many(problems, operation=verb, watch=watch_part):
+                code = max(code, report_problems(result))
                 lines.append(as_json(result.as_dict()) if json else result.answer or "failed")
             before += len(problems)
             if sink is None:

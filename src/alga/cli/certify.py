@@ -1,4 +1,4 @@
-"""`alga certify`: check every prompt of a network's domain."""
+"""`alga certify` and `alga verify`: check a network on every prompt, or its certificate by an independent program."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli.console import Watch, as_json, check_out, deliver, note, progress
-from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task
-from alga.trust.assumptions import ASSUMPTIONS, COVERED, at_least
+from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task, model_argument, option
+from alga.trust.assumptions import ASSUMPTIONS, COVERED, VERSION, at_least
 
 if TYPE_CHECKING:
     from alga.runs import Run
@@ -31,9 +31,7 @@ def certify(
     task: OwnTask = None,
     json: AsJson = False,
     out: Out = None,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw every prompt, coloured by margin, as PNG or SVG.")
-    ] = None,
+    figure: Annotated[Path | None, option("FILE", "Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
     proof: Annotated[
         bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
     ] = False,
@@ -97,6 +95,54 @@ def certify(
     raise typer.Exit(0 if _passed(certificate, proof) else 1)
 
 
+def verify(
+    model: Annotated[
+        str, model_argument(help="A shipped network's name, a run folder, or a certificate.json in one.")
+    ] = ADDER,
+    task: OwnTask = None,
+    json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Check a proven certificate with an independent program.
+
+    Derives every margin from the weights again, in ball arithmetic, and exits with 1 if the certificate claims more.
+    Needs python-flint (the extra `proof`); the shipped adder takes a minute or two.
+
+    Examples:
+      alga verify addition
+      alga verify runs/mine
+
+    """
+    check_out(out)
+    load_own_task(task)
+    from alga import runs
+    from alga.runs.verification import verify as derive
+
+    path = Path(model)
+    folder = path.parent if path.is_file() and path.name == "certificate.json" else runs.locate(model)
+    with progress("verifying every prompt") as watch:
+        found = derive(folder, watch)
+    if json:
+        deliver(as_json({"agrees": found.agrees, **found.as_dict()}), out)
+        raise typer.Exit(0 if found.agrees else 1)
+    lines = [
+        f"{found.prompts:,} prompts of {found.task}, weights {found.sha256}",
+        f"least margin without any rounding: at least {at_least(found.real)}",
+    ]
+    for name, margin in found.proven.items():
+        sure = f"proven: at least {at_least(margin)}" if margin > 0 else f"not proven (the bound gives {margin:.4g})"
+        lines.append(f"least margin in {name}, whatever the order of summation: {sure}")
+    if found.agrees:
+        names = ["real", *(name for name, margin in found.proven.items() if margin > 0)]
+        lines.append(f"the certificate agrees: {found.task} of any length is proven in {', '.join(names)} arithmetic,")
+        lines.append(f"under these assumptions ({VERSION}, docs/proof.md):")
+        lines += [f"  - {assumption}" for assumption in ASSUMPTIONS]
+    else:
+        lines += [f"refused: {objection}" for objection in found.objections]
+    deliver("\n".join(lines), out)
+    raise typer.Exit(0 if found.agrees else 1)
+
+
 def _passed(certificate: Certificate, proof: bool) -> bool:
     proven = certificate.proof is not None and certificate.proof.covers("float64")
     return certificate.certified and (proven or not proof)
@@ -120,38 +166,39 @@ def _proof(certificate: Certificate) -> list[str]:
     return [*lines, *(f"  - {way}" for way in COVERED)]
 
 
-def _further(watch: Watch, before: int, total: int, done: int, _: int) -> None:
-    watch(before + done, total)
-
-
 def _all(*, json: bool, out: Path | None, proof: bool) -> int:
+    """Check every shipped network; return the exit code."""
     from alga import runs
 
-    names, found = runs.shipped(), {}
-    loaded = {name: runs.load(name, read_certificate=False) for name in names}
+    loaded = {name: runs.load(name, read_certificate=False) for name in runs.shipped()}
     total, done = sum(len(run.config.task.domain) for run in loaded.values()), 0
+    found: dict[str, Certificate] = {}
     with progress("proving every network" if proof else "checking every network") as watch:
         for name, run in loaded.items():
             judged = run.judged()
             if proof:
-                judged = judged.proven(partial(_further, watch, done, total))
-            done += len(run.config.task.domain)
-            watch(done, total)
+                judged = judged.proven(partial(_watch_part, watch, done, total))
+            watch(done := done + len(run.config.task.domain), total)
+            assert judged.certificate is not None
             found[name] = judged.certificate
-    passed = [certificate for certificate in found.values() if certificate is not None and certificate.certified]
+    passed = [certificate for certificate in found.values() if certificate.certified]
     if json:
-        content = {name: certificate.as_dict() for name, certificate in found.items() if certificate is not None}
-        deliver(as_json({"certified": len(passed) == len(names), "networks": content}), out)
+        networks = {name: certificate.as_dict() for name, certificate in found.items()}
+        deliver(as_json({"certified": len(passed) == len(found), "networks": networks}), out)
     else:
-        lines = [f"{name}: {certificate.statement}" for name, certificate in found.items() if certificate is not None]
-        lines.append(f"{len(passed)} of {len(names)} networks certified, on this machine")
+        lines = [f"{name}: {certificate.statement}" for name, certificate in found.items()]
+        lines.append(f"{len(passed)} of {len(found)} networks certified, on this machine")
         for arithmetic in ("real", "float64", "float32") if proof else ():
             count = sum(c.proof is not None and c.proof.covers(arithmetic) for c in passed)
             lines.append(
-                f"{count} of {len(names)} proven in {arithmetic} arithmetic (assumptions: alga certify --proof)"
+                f"{count} of {len(found)} proven in {arithmetic} arithmetic (assumptions: alga certify --proof)"
             )
         deliver("\n".join(lines), out)
-    return 0 if all(_passed(certificate, proof) for certificate in found.values() if certificate) else 1
+    return 0 if all(_passed(certificate, proof) for certificate in found.values()) else 1
+
+
+def _watch_part(watch: Watch, before: int, total: int, done: int, _: int) -> None:
+    watch(before + done, total)
 
 
 def _margins(run: Run) -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""The classes behind every verb and group: how help is laid out, which verbs were renamed."""
+"""The classes of verbs and groups: layout of the help, renamed verbs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,37 @@ SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 1
 NUMBERS: Final = {"ignore_unknown_options": True}  # -5 is a number
 
 
-class Verb(TyperCommand):
-    """A command whose help lists its examples last, one per line and never wrapped."""
+class _WithExamples:
+    """A command or group whose help ends with its examples, one per line and never wrapped."""
 
-    def __init__(self, name: str | None, **settings: Any) -> None:
-        settings["help"], self.examples = _split(settings.get("help"))
-        super().__init__(name, **settings)
+    help: str | None
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """Split the docstring into help and examples."""
+        settings["help"], _, examples = inspect.cleandoc(settings.get("help") or "").partition(EXAMPLES)
+        self.examples = [line.strip() for line in examples.splitlines()]
+        super().__init__(*args, **settings)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first paragraph of the help, never cut."""
+        return " ".join((self.help or "").partition("\n\n")[0].split())
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class Verb(_WithExamples, TyperCommand):
+    """A command of `alga`."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a verb that cannot write to a file needs stdout, so check that before any work."""
         if not any(getattr(option, "help", "") == console.INSTEAD for option in self.params):
             console.check_stdout()
         return super().invoke(ctx)
-
-    def get_short_help_str(self, limit: int = 0) -> str:
-        """Return the first paragraph of the help, never cut."""
-        return _first_paragraph(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the usage line's words: arguments appear as their metavar spells them."""
@@ -49,10 +64,6 @@ class Verb(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples."""
-        _write_examples(self.examples, formatter)
 
 
 class NumberVerb(Verb):
@@ -75,39 +86,10 @@ class RenamedVerb(Verb):
         return super().parse_args(ctx, args)
 
 
-class Group(TyperGroup):
-    """A group of verbs; its help lists each verb with its whole first paragraph, then examples."""
-
-    def __init__(self, **settings: Any) -> None:
-        settings["help"], self.examples = _split(settings.get("help"))
-        super().__init__(**settings)
-
-    def get_short_help_str(self, limit: int = 0) -> str:
-        """Return the first paragraph of the help, never cut."""
-        return _first_paragraph(self.help)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples."""
-        _write_examples(self.examples, formatter)
+class Group(_WithExamples, TyperGroup):
+    """A group of verbs; its help lists each verb with its whole first paragraph."""
 
 
 def say_renamed(old: str, new: str) -> None:
     """Print the one line that names a verb's new spelling."""
     typer.echo(f"alga: 'alga {old}' is now 'alga {new}'", err=True)
-
-
-def _split(text: str | None) -> tuple[str, list[str]]:
-    """Split a docstring into its help and its examples."""
-    text, _, examples = inspect.cleandoc(text or "").partition(EXAMPLES)
-    return text, [line.strip() for line in examples.splitlines()]
-
-
-def _first_paragraph(text: str | None) -> str:
-    return " ".join((text or "").partition("\n\n")[0].split())
-
-
-def _write_examples(examples: list[str], formatter: Any) -> None:
-    if examples:
-        with formatter.section("Examples"):
-            for line in examples:
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")

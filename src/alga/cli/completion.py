@@ -34,9 +34,9 @@ def recipes() -> list[str]:
 
 def engines() -> list[str]:
     """Return the engines."""
-    from alga.solve.engines import names
+    from alga.solve.solver import ENGINES
 
-    return list(names())
+    return list(ENGINES)
 
 
 def studies() -> list[str]:

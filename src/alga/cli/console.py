@@ -1,4 +1,4 @@
-"""What verbs print: progress on stderr, results on stdout or in a file."""
+"""What verbs print: results on stdout or in a file; progress, warnings and failures on stderr."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from alga.base.errors import AlgaError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from alga.solve.result import Result
+    from alga.solve.solver import Solver
+
 INSTEAD: Final = "Write the result to this file instead of stdout."  # help of every --out that replaces stdout
 QUICK_SECONDS: Final = 0.5  # shorter work gets no bar
 PLAIN_SECONDS: Final = 10.0  # between two lines of progress where stderr is not a terminal
 
 
 class Watch(Protocol):
-    """Progress callback: `total` is 0 where it is unknown; `note` is shown after the count."""
+    """Progress callback: `total` is 0 if unknown; `note` is shown after the count."""
 
     def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
@@ -62,30 +65,16 @@ def _bar(what: str, stack: ExitStack, until: str = "") -> Watch:
 
 
 def _rich_bar(until: str) -> Progress:
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    to_the_end = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    to_the_limit = (
-        SpinnerColumn(),
-        TextColumn(f"{{task.completed:,}} of at most {{task.total:,}}, until {until}"),
-        TimeElapsedColumn(),
-    )
-    return Progress(
-        TextColumn("{task.description}"),
-        *(to_the_limit if until else to_the_end),
-        TextColumn("{task.fields[note]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    if until:
+        limit = rich.TextColumn(f"{{task.completed:,}} of at most {{task.total:,}}, until {until}")
+        columns: list[rich.ProgressColumn] = [rich.SpinnerColumn(), limit, rich.TimeElapsedColumn()]
+    else:
+        columns = [rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn()]
+    columns = [rich.TextColumn("{task.description}"), *columns, rich.TextColumn("{task.fields[note]}")]
+    return rich.Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def _plain(what: str, until: str = "") -> Watch:
@@ -142,9 +131,9 @@ def check_out(out: Path | None) -> None:
     """Refuse a file that cannot be written before doing the work; without a file, check stdout."""
     if out is None:
         check_stdout()
-    if out is not None and out.is_dir():
+    elif out.is_dir():
         raise AlgaError(f"expected a file to write to, got the folder {out}")
-    if out is not None and not out.parent.is_dir():
+    elif not out.parent.is_dir():
         raise AlgaError(f"{out.parent} is not a folder: cannot write {out} there")
 
 
@@ -158,5 +147,30 @@ def deliver(text: str, out: Path | None) -> None:
     """Print a result, or write it to a file atomically."""
     if out is None:
         typer.echo(text)
-        return
-    files.write(out, f"{text}\n".encode())
+    else:
+        files.write(out, f"{text}\n".encode())
+
+
+def deliver_result(result: Result, *, json: bool, out: Path | None) -> int:
+    """Print a result as JSON, as its trace if there is one, or as its answer; return the exit code."""
+    if json:
+        trace = {"trace": [step.as_dict() for step in result.steps]} if result.traced else {}
+        deliver(as_json({**result.as_dict(), **trace}), out)
+    elif result.traced or result.answer is not None:
+        deliver(str(result), out)
+    return report_problems(result)
+
+
+def report_problems(result: Result) -> int:
+    """Print what is wrong with a result on stderr; return the exit code."""
+    if result.uncertain:
+        note(f"alga: warning: at {result.uncertain} the margin is within rounding error; other engines may disagree")
+    if result.failure:
+        note(f"alga: {result.failure}")
+    return 1 if result.failure else 0
+
+
+def warn_if_uncertified(network: Solver) -> None:
+    """Warn that answers may be wrong."""
+    if not network.certified:
+        note(f"alga: warning: the model {network.run.name} has no certificate; its answers may be wrong")

@@ -8,7 +8,7 @@ import typer
 
 from alga.base.errors import AlgaError
 from alga.cli.console import as_json, progress
-from alga.cli.options import ADDER, AsJson, Model, OwnTask, engine_option, load_own_task
+from alga.cli.options import ADDER, AsJson, Model, OwnTask, engine_option, load_own_task, option
 
 if TYPE_CHECKING:
     from alga.solve.evaluation import Evaluation, Outcome
@@ -22,25 +22,18 @@ CUT: Final = 60  # characters of a number in the explanation of a wrong answer
 def evaluate(
     model: Model = ADDER,
     task: OwnTask = None,
-    count: Annotated[
-        int | None, typer.Option(metavar="N", help="How many problems.", show_default="1000; 1 with --show")
-    ] = None,
-    max_digits: Annotated[int, typer.Option(metavar="N", help="Draw lengths from 1 to this.")] = 1000,
-    digits: Annotated[int | None, typer.Option(metavar="N", help="Make all problems this long instead.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed that the problems are drawn from.")] = 0,
+    count: Annotated[int | None, option("N", "How many problems.", default="1000; 1 with --show")] = None,
+    max_digits: Annotated[int, option("N", "Draw lengths from 1 to this.")] = 1000,
+    digits: Annotated[int | None, option("N", "Make all problems this long instead.")] = None,
+    seed: Annotated[int, option("N", "The seed that the problems are drawn from.")] = 0,
     families: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Which families of problems, separated by commas.", show_default="all in turn"
-        ),
+        str | None, option("NAMES", "Which families of problems, separated by commas.", default="all in turn")
     ] = None,
     engine: Annotated[str | None, engine_option("sequential")] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print each problem with its real and its predicted answer.")
     ] = False,
-    numbers: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="X Y", help="Show the answer for these two numbers instead.")
-    ] = None,
+    numbers: Annotated[tuple[str, str] | None, option("X Y", "Show the answer for these two numbers instead.")] = None,
     json: AsJson = False,
 ) -> None:
     """Compare a network's answers with exact arithmetic.
@@ -55,14 +48,12 @@ def evaluate(
     if numbers is not None and (digits is not None or count is not None or families is not None):
         raise AlgaError("--numbers goes with neither --count, --digits nor --families")
     load_own_task(task)
-    from alga.solve import engines, evaluation
+    from alga.solve import evaluation
     from alga.solve.solver import Solver
 
-    if engine is not None:
-        engines.find(engine)
     solver = Solver.load(model)
-    show = show or numbers is not None
     if numbers is not None:
+        show = True
         problems = [evaluation.Problem("given", numbers)]
         solver.check(numbers)
         solver.procedure.columns(*numbers)
@@ -105,9 +96,8 @@ def _shown(outcome: Outcome, solver: Solver) -> str:
 
 def _table(result: Evaluation) -> str:
     content = result.as_dict()
-    rows = [(name, summary) for name, summary in content["families"].items()]
-    rows += [(f"{span['from']:,} to {span['to']:,} digits", span) for span in content["lengths"]]
-    rows += [("all", content)]
+    lengths = {f"{span['from']:,} to {span['to']:,} digits": span for span in content["lengths"]}
+    rows = [*content["families"].items(), *lengths.items(), ("all", content)]
     wide = max(len(name) for name, _ in rows)
     lines = [f"{'':<{wide}}  problems   correct  accuracy  edit distance"]
     for name, row in rows:

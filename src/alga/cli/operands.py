@@ -1,13 +1,14 @@
-"""Reading the operands of `alga add` and its siblings: numbers from files and stdin, and files of pairs."""
+"""Numbers from files and standard input, and problems from files of pairs."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from alga.base.errors import AlgaError
 
@@ -22,43 +23,35 @@ TOGETHER: Final = 1024  # problems of a pairs file solved in one batch
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
 
 
-def operand(text: str) -> str:
-    """Return a number given as digits, as @FILE, or as - for standard input."""
-    if text == "-":
-        return _number_in(_standard_input(), "standard input")
-    if text.startswith("@"):
-        with _opened(text[1:]) as file:
-            return _number_in(file, text[1:])
-    return text
-
-
-def _number_in(file: TextIO, name: str) -> str:
-    read, blocks = 0, []
-    try:
-        while block := file.read(BLOCK):
-            read += len(block)
-            if "\0" in block:  # such as /dev/zero, which never ends
-                raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
-            if read > LONGEST:
-                raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
-            blocks.append(block)
-    except UnicodeDecodeError:
-        raise AlgaError(f"{name} holds something other than text") from None
+def number_in(path: str | None) -> str:
+    """Return the number in a file, or on standard input for None."""
+    name, read, blocks = path or "standard input", 0, []
+    with _opened(path) as file:
+        try:
+            while block := file.read(BLOCK):
+                read += len(block)
+                if "\0" in block:  # such as /dev/zero, which never ends
+                    raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
+                if read > LONGEST:
+                    raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
+                blocks.append(block)
+        except UnicodeDecodeError:
+            raise AlgaError(f"{name} holds something other than text") from None
     return "".join(blocks).rstrip("\r\n")
 
 
 def problems(pairs: str, verb: str, calculator: Calculator) -> Iterator[list[tuple[str, str]]]:
     """Yield the problems of a pairs file in batches; a bad line is refused after all problems before it."""
-    with _standard_input() if pairs == "-" else _opened(pairs) as file:
+    with _opened(None if pairs == "-" else pairs) as file:
         chunk: list[tuple[str, str]] = []
-        held, refused = 0, None
+        size, refused = 0, None
         try:
             for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
                 chunk.append(_problem(line, place, verb, calculator))
-                held += len(line)
-                if len(chunk) == TOGETHER or held > LONGEST_LINE:
+                size += len(line)
+                if len(chunk) == TOGETHER or size > LONGEST_LINE:
                     yield chunk
-                    chunk, held = [], 0
+                    chunk, size = [], 0
         except UnicodeDecodeError:
             refused = AlgaError(f"{pairs} holds something other than text")
         except AlgaError as problem:
@@ -70,7 +63,7 @@ def problems(pairs: str, verb: str, calculator: Calculator) -> Iterator[list[tup
 
 
 def count(pairs: str) -> int:
-    """Return how many lines a pairs file has, 0 for a pipe, which can be read only once."""
+    """Return the number of lines of a pairs file; 0 for a pipe, which can be read only once."""
     path = Path(pairs)
     if pairs == "-" or not path.is_file():
         return 0
@@ -102,11 +95,9 @@ def _problem(line: str, place: int, verb: str, calculator: Calculator) -> tuple[
     return operands[0], operands[1]
 
 
-def _standard_input() -> TextIO:
+def _opened(path: str | None) -> AbstractContextManager[TextIO]:
+    if path is not None:
+        return Path(path).open(encoding="utf-8")
     if sys.stdin is None:
         raise AlgaError("expected a number on standard input, which is closed")
-    return sys.stdin
-
-
-def _opened(path: str) -> Any:
-    return Path(path).open(encoding="utf-8")
+    return nullcontext(sys.stdin)

@@ -1,4 +1,4 @@
-"""Arguments and options that several verbs share, each written once.
+"""Arguments and options that several verbs share, each declared once.
 
 A verb about a network takes it as its first argument; a verb about numbers takes it as `--model`.
 """
@@ -14,65 +14,60 @@ from alga.base.errors import AlgaError
 from alga.cli import completion
 from alga.cli.console import INSTEAD
 
-ADDER: Final = "addition"  # the network that is meant where none is named
-ENGINES: Final = "table, sequential or lookahead"  # a test holds it to `engines.names()`, which takes longer to import
+ADDER: Final = "addition"  # the default network
+ENGINES: Final = "table, sequential or lookahead"  # a test compares it with `solver.ENGINES`, a slow import
 A_MODEL: Final = "A shipped network's name or a run folder."
 
 
+def option(metavar: str, help: str, *names: str, default: str = "", **more: Any) -> Any:  # noqa: A002 - typer's name
+    """Return an option with a value; `default` describes the default in the help if the value itself would not."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=default or True, **more)
+
+
 def model_argument(metavar: str = "[MODEL]", help: str = A_MODEL, **more: Any) -> Any:  # noqa: A002 - typer's name
-    """Return the positional argument that names a network."""
+    """Return the argument that names a network."""
     return typer.Argument(metavar=metavar, help=help, autocompletion=completion.models, **more)
 
 
-def model_option(help: str, **more: Any) -> Any:  # noqa: A002 - typer's name
-    """Return the option that names a network."""
-    return typer.Option("--model", metavar="MODEL", help=help, autocompletion=completion.models, **more)
+def model_option(help: str, name: str = "--model", **more: Any) -> Any:  # noqa: A002 - typer's name
+    """Return an option that names a network."""
+    return option("MODEL", help, name, autocompletion=completion.models, **more)
 
 
-def engine_option(default: str) -> Any:
+def engine_option(default: str = "table if the network is certified, else sequential") -> Any:
     """Return the option that names an engine."""
-    return typer.Option(
-        metavar="ENGINE",
-        help=f"How steps are chained: {ENGINES}.",
-        show_default=default,
-        autocompletion=completion.engines,
-    )
+    help_text = f"How steps are chained: {ENGINES}."
+    return option("ENGINE", help_text, default=default, autocompletion=completion.engines)
 
 
-def recipe_option(help: str, **more: Any) -> Any:  # noqa: A002 - typer's name
+def recipe_option(help: str, default: str = "") -> Any:  # noqa: A002 - typer's name
     """Return the option that names a recipe."""
-    return typer.Option(metavar="RECIPE", help=help, autocompletion=completion.recipes, **more)
+    return option("RECIPE", help, default=default, autocompletion=completion.recipes)
 
 
-def task_option(help: str, **more: Any) -> Any:  # noqa: A002 - typer's name
+def task_option(help: str, default: str) -> Any:  # noqa: A002 - typer's name
     """Return the option that names a task."""
-    return typer.Option(metavar="TASK", help=help, autocompletion=completion.tasks, **more)
+    return option("TASK", help, default=default, autocompletion=completion.tasks)
 
 
 Model = Annotated[str, model_argument()]
 OldModel = Annotated[str | None, model_option("The old spelling of the argument MODEL.", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OwnTask = Annotated[
-    str | None,
-    typer.Option("--task", metavar="FILE.py:CLASS", help="The network's task, if you wrote it yourself."),
-]
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help=INSTEAD)]
+Traced = Annotated[bool, typer.Option("--trace", help="Show every step, as the paper prints it.")]
+Engine = Annotated[str | None, engine_option()]
+OwnTask = Annotated[str | None, option("FILE.py:CLASS", "The network's task, if you wrote it yourself.", "--task")]
+Out = Annotated[Path | None, option("FILE", INSTEAD, "--out")]
 Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", help="Run on this Dask scheduler, such as tcp://HOST:8786.", show_default="this machine"
-    ),
+    str | None, option("ADDRESS", "Run on this Dask scheduler, such as tcp://HOST:8786.", default="this machine")
 ]
+RunsFolder = Annotated[Path, option("FOLDER", "Folder for single runs; those already in it are not repeated.", "--out")]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", help="Processes on this machine, with one thread each.", show_default="one per core"
-    ),
+    int | None, option("N", "Processes on this machine, with one thread each.", default="one per core", min=1)
 ]
 
 
 def load_own_task(name: str | None) -> None:
-    """Read a task that a person wrote, so that networks for it can be loaded."""
+    """Load a user-written task, so that networks for it can be loaded."""
     if name is not None:
         from alga import tasks
 
@@ -80,7 +75,7 @@ def load_own_task(name: str | None) -> None:
 
 
 def one_model(argument: str | None, option: str | None) -> str:
-    """Return the network that was named, by the argument or by the old option; the adder if neither was given."""
+    """Return the network given as argument or by the old option; the adder if neither was given."""
     if argument is not None and option is not None:
         raise AlgaError(f"expected one network, got {argument} and --model {option}")
     return argument or option or ADDER

@@ -8,7 +8,8 @@ import typer
 
 from alga.base.errors import missing_extra
 from alga.cli.console import note
-from alga.cli.options import OwnTask, load_own_task, model_argument, model_option
+from alga.cli.options import OwnTask, load_own_task, model_argument, model_option, option
+from alga.serve.limits import Limits
 
 Models = Annotated[
     list[str] | None,
@@ -21,10 +22,10 @@ Models = Annotated[
 OldModels = Annotated[list[str] | None, model_option("The old spelling of the argument MODEL.", hidden=True)]
 Hosts = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Also answer requests addressed to this host name, such as a proxy's; * for any. Repeatable.",
-        show_default="localhost and HOST",
+    option(
+        "NAME",
+        "Also answer requests addressed to this host name, such as a proxy's; * for any. Repeatable.",
+        default="localhost and HOST",
     ),
 ]
 
@@ -32,29 +33,27 @@ Hosts = Annotated[
 def serve(
     models: Models = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 lets other machines connect.")
+        str, option("ADDRESS", "The address to listen on; 0.0.0.0 lets other machines connect.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port to listen on; 0 takes a free one.")] = 8765,
+    port: Annotated[int, option("N", "The port to listen on; 0 takes a free one.")] = 8765,
     allow_host: Hosts = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     model: OldModels = None,
     task: OwnTask = None,
-    max_digits: Annotated[int, typer.Option(metavar="N", help="Most digits of a number.")] = 100_000,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Most steps of one trace.")] = 20_000,
+    max_digits: Annotated[int, option("N", "Most digits of a number.")] = Limits.digits,
+    max_steps: Annotated[int, option("N", "Most steps of one trace.")] = Limits.steps,
     max_damage: Annotated[
-        int, typer.Option(metavar="N", help="Largest network to damage: its prompts times its weights.")
-    ] = 10**9,
-    max_body: Annotated[int, typer.Option(metavar="N", help="Most bytes of a request.")] = 1_000_000,
-    connections: Annotated[int, typer.Option(metavar="N", help="Most open connections.")] = 160,
+        int, option("N", "Largest network to damage: its prompts times its weights.")
+    ] = Limits.damage,
+    max_body: Annotated[int, option("N", "Most bytes of a request.")] = Limits.body,
+    connections: Annotated[int, option("N", "Most open connections.")] = Limits.connections,
     concurrent: Annotated[
-        int, typer.Option(metavar="N", help="Most requests computed at once; half as many long ones.")
-    ] = 4,
-    waiting: Annotated[
-        int, typer.Option(metavar="N", help="Most requests in the queue; an eighth as many long ones.")
-    ] = 128,
+        int, option("N", "Most requests computed at once; half as many long ones.")
+    ] = Limits.concurrent,
+    waiting: Annotated[int, option("N", "Most requests in the queue; an eighth as many long ones.")] = Limits.waiting,
     seconds: Annotated[
-        float, typer.Option(metavar="S", help="Seconds to send a request, to compute its answer, to read the answer.")
-    ] = 10.0,
+        float, option("S", "Seconds to send a request, to compute its answer, to read the answer.")
+    ] = Limits.seconds,
 ) -> None:
     """Open the page in the browser and serve an HTTP API.
 
@@ -70,8 +69,7 @@ def serve(
     except ImportError as missing:
         raise missing_extra("alga serve", missing.name, "serve") from None
     load_own_task(task)
-    from alga.serve.limits import Limits
-    from alga.serve.registry import Shelf
+    from alga.serve.registry import ModelRegistry
 
     limits = Limits(
         digits=max_digits,
@@ -84,13 +82,12 @@ def serve(
         seconds=seconds,
     )
     server.check_open_files(connections)
-    server.give_memory_back()
-    shelf = Shelf([*(models or []), *(model or [])])
-    taken = server.listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{taken.getsockname()[1]}/"
+    server.return_freed_memory()
+    registry = ModelRegistry([*(models or []), *(model or [])])
+    listener = server.listen(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     note("Loading the network …")
-    server.warm(shelf)
+    server.warm(registry)
 
     def ready() -> None:
         typer.echo(address)
@@ -100,5 +97,5 @@ def serve(
 
             webbrowser.open(address)
 
-    with taken:
-        server.server(shelf, limits, ready, host, allow_host or []).run(sockets=[taken])
+    with listener:
+        server.server(registry, limits, ready, host, allow_host or []).run(sockets=[listener])

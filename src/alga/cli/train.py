@@ -10,9 +10,8 @@ import typer
 
 from alga.base import signals
 from alga.base.errors import AlgaError
-from alga.cli import completion
 from alga.cli.console import as_json, note, progress
-from alga.cli.options import AsJson, load_own_task, recipe_option, task_option
+from alga.cli.options import AsJson, load_own_task, model_option, option, recipe_option, task_option
 
 if TYPE_CHECKING:
     from alga.runs.recipe import Recipe
@@ -20,35 +19,20 @@ if TYPE_CHECKING:
 
 def train(
     task: Annotated[
-        str | None,
-        task_option("What to learn: a task's name, or your own as FILE.py:CLASS.", show_default="addition"),
+        str | None, task_option("What to learn: a task's name, or your own as FILE.py:CLASS.", default="addition")
     ] = None,
     recipe: Annotated[
-        str | None, recipe_option("How to train: fast, small, smallest, release or paper.", show_default="fast")
+        str | None, recipe_option("How to train: fast, small, smallest, release or paper.", default="fast")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="The seed of initial weights and batches.", show_default="0")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run folder to create.", show_default="runs/TASK-RECIPE-SEED"),
-    ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Continue the training in this folder.")] = None,
+    seed: Annotated[int | None, option("N", "The seed of initial weights and batches.", default="0")] = None,
+    out: Annotated[Path | None, option("FOLDER", "The run folder to create.", default="runs/TASK-RECIPE-SEED")] = None,
+    resume: Annotated[Path | None, option("FOLDER", "Continue the training in this folder.")] = None,
     like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Repeat the training of this network: same recipe, seed and threads.",
-            autocompletion=completion.models,
-        ),
+        str | None, model_option("Repeat the training of this network: same recipe, seed and threads.", "--like")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.", show_default="2")] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="auto, cpu, cuda or mps.", show_default="auto")
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(metavar="N", help="Give up after this many steps.", show_default="the recipe's")
-    ] = None,
+    threads: Annotated[int | None, option("N", "CPU threads.", default="2")] = None,
+    device: Annotated[str | None, option("DEVICE", "auto, cpu, cuda or mps.", default="auto")] = None,
+    steps: Annotated[int | None, option("N", "Give up after this many steps.", default="the recipe's")] = None,
     json: AsJson = False,
 ) -> None:
     """Train a network until it is certified.
@@ -93,30 +77,27 @@ def train(
         raise typer.Exit(signals.exit_code(interrupted[0]))
     certificate = training.certificate
     if json:
-        typer.echo(
-            as_json(
-                {
-                    "run": str(training.folder),
-                    "task": training.config.task.name,
-                    "recipe": training.recipe.name,
-                    "seed": training.config.training["seed"],
-                    "steps": training.step,
-                    "seconds": round(training.seconds, 3),
-                    "certified": certificate is not None,
-                    "least_margin": certificate.least_margin if certificate else None,
-                }
-            )
-        )
+        content = {
+            "run": str(training.folder),
+            "task": training.config.task.name,
+            "recipe": training.recipe.name,
+            "seed": training.config.training["seed"],
+            "steps": training.step,
+            "seconds": round(training.seconds, 3),
+            "certified": certificate is not None,
+            "least_margin": certificate.least_margin if certificate else None,
+        }
+        typer.echo(as_json(content))
     else:
         typer.echo(f"{training.folder}: {training.step:,} steps, {training.seconds:.1f} s")
+        more = f"more steps: alga train --resume {training.folder} --steps N"
         if certificate is None:
             wrong = f"{latest.wrong:,} prompts are still wrong" if latest else "no check was made"
-            typer.echo(f"not certified: {wrong}; more steps: alga train --resume {training.folder} --steps N")
+            typer.echo(f"not certified: {wrong}; {more}")
         else:
             typer.echo(certificate.statement)
-        if certificate is not None and not training.reached_margin:
-            more = f"alga train --resume {training.folder} --steps N"
-            typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}; more steps: {more}")
+            if not training.reached_margin:
+                typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}; {more}")
     raise typer.Exit(0 if certificate else 1)
 
 
@@ -141,7 +122,7 @@ def _like(model: str) -> tuple[Recipe, int, int]:
         recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # the name, never a file to run
         return recipe, found.training["seed"], found.training["threads"]
     except (TypeError, KeyError) as problem:
-        raise AlgaError(f"{model}/config.json describes no training ({problem})") from None
+        raise AlgaError(f"{model}/config.json does not describe a training ({problem})") from None
 
 
 def _refuse(why: str, given: dict[str, object]) -> None:

@@ -1,7 +1,7 @@
-"""A network as files for elsewhere: its step as ONNX, or its whole table as JSON that any language can run.
+"""A network as files for other programs: its step as ONNX, or its whole table as JSON that any language can run.
 
-The ONNX file is checked before it is written: it answers every prompt of the domain as the network here does. The table
-is the one that the certificate is for, or is extracted now. docs/export.md describes both formats.
+The ONNX file is compared with the network on every prompt before it is written. The table is the certified one, or is
+extracted now. docs/export.md describes both formats.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from alga.network.decoder import Decoded
 
 TABLE_FORMAT: Final = "alga-table-1"
-TRIES: Final = 10  # problems of each length whose rows are compared with the operands
+TRIES: Final = 10  # problems of each length to compare rows and operands on
 
 
 def table(solver: Solver, watch: Watch = unwatched) -> bytes:
-    """Return the network's table as JSON, with all that another language needs to run it."""
+    """Return the network's table as JSON, with everything needed to run it in another language."""
     procedure, found = solver.procedure, solver.table
-    solver.decode(list(solver.trained.domain))  # refuses a network that does not answer as its certified table says
+    solver.decode(list(solver.trained.domain))  # raises if an output contradicts the certified table
     if solver.own_engine != "sequential" or not _runs_elsewhere(procedure):
         name = solver.trained.name
-        raise AlgaError(f"{name} does not walk over the digits of numbers alone: its table would not run elsewhere")
+        raise AlgaError(f"{name} has columns other than plain digits of numbers: its table would not run elsewhere")
     steps = procedure.explore(lambda batch: [found.outputs[procedure.prompt(*situation)] for situation in batch])
     start = {column: output for (context, column), output in steps.items() if context is None}
     states: dict[str, dict[str, str | None]] = {}
@@ -62,7 +62,7 @@ def table(solver: Solver, watch: Watch = unwatched) -> bytes:
 
 
 def _runs_elsewhere(procedure: Procedure) -> bool:
-    """Tell whether the program in docs/export.md makes the same columns and reads the same answers as the task."""
+    """Return whether the program in docs/export.md makes the same columns and answers as the task."""
     if not (procedure.layout.by_rows and procedure.numeric):
         return False
     rng, draw = Random(0), next(iter(procedure.families().values()))
@@ -77,7 +77,7 @@ def _runs_elsewhere(procedure: Procedure) -> bool:
 
 
 def onnx(solver: Solver, watch: Watch = unwatched) -> bytes:
-    """Return the network's step as an ONNX file: prompts of any number in, generated tokens and their logits out.
+    """Return the network's step as an ONNX file: any number of prompts in, generated tokens and their logits out.
 
     Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
     """
@@ -148,7 +148,7 @@ def _traced(solver: Solver) -> Any:
 
 
 def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
-    """Refuse a file that answers a prompt otherwise than the network here, in a full batch or alone."""
+    """Refuse a file that answers a prompt differently from the network here, in a full batch or alone."""
     import numpy as np  # noqa: PLC0415
 
     tokens, domain = solver.run.config.tokens, list(solver.trained.domain)

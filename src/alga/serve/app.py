@@ -1,11 +1,11 @@
-"""The application: HTTP in, what the networks say out. Here alone an error becomes a status and a JSON line."""
+"""The FastAPI application: routes of the API and the page. The one place where errors become a status and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,50 +18,49 @@ from alga.serve import content, damage, schemas
 from alga.serve.cost import LARGE, is_long
 from alga.serve.events import Stream
 from alga.serve.limits import Deadline, Limits, RefusedError, check_digits
-from alga.serve.middleware import Guard
-from alga.serve.registry import Desk, Shelf
-from alga.serve.schemas import ERRORS
-from alga.serve.workers import Desks
+from alga.serve.middleware import RequestMiddleware
+from alga.serve.registry import ModelRegistry
+from alga.serve.workers import Job, Worker, WorkerPool
 from alga.solve.result import SIGNS
 from alga.solve.schoolbook import Listener
 from alga.solve.solver import Solver
 
-T = TypeVar("T")
 PAGE: Final = Path(__file__).parent / "page"
 KINDS: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]
 
 
-def create(shelf: Shelf, limits: Limits, bound: str = "", hosts: Collection[str] = ()) -> Guard:
-    """Return the application that serves these networks within these limits, under these names."""
-    desks = Desks(shelf, limits)
+def create(registry: ModelRegistry, limits: Limits, bound: str = "", hosts: Collection[str] = ()) -> RequestMiddleware:
+    """Return the application that serves these networks within these limits, under these host names."""
+    pool = WorkerPool(registry, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        desks.close()
+        pool.close()
 
     app = FastAPI(
         title="ALGA",
         version=alga.__version__,
-        description="Tiny Transformers that calculate one column at a time, checked on every step there is.",
-        docs_url=None,  # its page would be loaded from elsewhere
+        description="Tiny Transformers that calculate one column at a time, certified on every step there is.",
+        docs_url=None,  # these pages would load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
-        responses=ERRORS,
+        responses=schemas.ERRORS,
     )
-    _errors(app)
-    _operations(app, desks)
-    _networks(app, desks)
-    _page(app)
-    return Guard(app, limits, bound, hosts)
+    _add_error_handlers(app)
+    for verb in SIGNS:
+        _add_operation(app, pool, verb)
+    _add_networks(app, pool)
+    for path in sorted(PAGE.iterdir()):  # each file by its own route: no path in a request is ever opened
+        if path.suffix in KINDS:
+            _add_file(app, path)
+    return RequestMiddleware(app, limits, bound, hosts)
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------
-
-
-def _errors(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(AlgaError)
     async def refused(_: Request, problem: AlgaError) -> JSONResponse:
         status = problem.status if isinstance(problem, RefusedError) else 422
@@ -79,192 +78,150 @@ def _errors(app: FastAPI) -> None:
         return JSONResponse({"error": str(problem.detail).lower()}, problem.status_code, problem.headers)
 
     @app.exception_handler(Exception)
-    async def unforeseen(_: Request, __: Exception) -> JSONResponse:  # uvicorn tells who runs it; nobody else
-        return JSONResponse({"error": "something went wrong here"}, 500)
+    async def unexpected(_: Request, __: Exception) -> JSONResponse:  # uvicorn logs it; the client learns nothing
+        return JSONResponse({"error": "internal server error"}, 500)
 
 
-# --- operations -------------------------------------------------------------------------------------------------------
+def _add_operation(app: FastAPI, pool: WorkerPool, verb: str) -> None:
+    """Add the routes of one operation: its answer, and its steps."""
+    shown: dict[int | str, Any] = {200: {"content": {"application/json": {"example": EXAMPLE}}}}
 
-
-def _operations(app: FastAPI, desks: Desks) -> None:
-    for verb in SIGNS:
-        app.post(f"/v1/{verb}", summary=f"{verb}: the answer", name=verb, responses=_example(verb))(
-            _answer(desks, verb)
-        )
-        app.post(
-            f"/v1/{verb}/steps",
-            summary=f"{verb}: every step, as server-sent events",
-            name=f"{verb} steps",
-            response_class=StreamingResponse,
-            responses={200: {"content": {"text/event-stream": {"schema": schemas.STREAM}}}},
-        )(_steps(desks, verb))
-
-
-def _answer(desks: Desks, verb: str) -> Callable[..., Any]:
+    @app.post(f"/v1/{verb}", summary=f"{verb}: the answer", name=verb, responses=shown if verb == "add" else {})
     async def answer(numbers: schemas.Numbers) -> dict[str, Any]:
-        check_digits(numbers.operands, desks.limits.digits)
-        deadline = Deadline(desks.limits.seconds)
+        check_digits(numbers.operands, pool.limits.digits)
 
-        def job(desk: Desk) -> dict[str, Any]:
-            calculator = desk.calculator(numbers.base, numbers.model, numbers.engine)
+        def job(worker: Worker, deadline: Deadline) -> dict[str, Any]:
+            calculator = worker.calculator(numbers.base, numbers.model, numbers.engine)
             calculator.networks.given_for(verb)
             return calculator.solve(*numbers.operands, operation=verb, cancel=deadline).as_dict()
 
-        return await desks.run(job, deadline, long=await _long(desks, verb, numbers))
+        deadline = Deadline(pool.limits.seconds)
+        return await pool.run(job, deadline, long=await is_long_problem(numbers, deadline))
 
-    return answer
-
-
-def _steps(desks: Desks, verb: str) -> Callable[..., Any]:
+    @app.post(
+        f"/v1/{verb}/steps",
+        summary=f"{verb}: every step, as server-sent events",
+        name=f"{verb} steps",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": schemas.STREAM}}}},
+    )
     async def steps(numbers: schemas.Numbers) -> StreamingResponse:
-        check_digits(numbers.operands, min(desks.limits.digits, desks.limits.steps))
+        check_digits(numbers.operands, min(pool.limits.digits, pool.limits.steps))
         if numbers.engine not in (None, "sequential"):
-            raise AlgaError(f"steps are the network's own: they go with the engine sequential, not {numbers.engine}")
+            raise AlgaError(f"steps need the engine sequential, got {numbers.engine}")
 
-        def solve(desk: Desk, listener: Listener, deadline: Deadline) -> dict[str, Any]:
-            calculator = desk.calculator(numbers.base, numbers.model)
+        def solve(worker: Worker, listener: Listener, deadline: Deadline) -> dict[str, Any]:
+            calculator = worker.calculator(numbers.base, numbers.model)
             calculator.networks.given_for(verb)
             result = calculator.trace(*numbers.operands, operation=verb, listener=listener, cancel=deadline)
             return result.as_dict()
 
-        stream = Stream(desks, solve, long=await _long(desks, verb, numbers, steps=True))
-        return StreamingResponse(stream.rest(await stream.first()), media_type="text/event-stream")
+        long = is_long(verb, numbers.operands, numbers.base or 10, by_network=True)
+        stream = Stream(pool, solve, long=long)
+        return StreamingResponse(stream.events(await stream.first()), media_type="text/event-stream")
 
-    return steps
-
-
-async def _long(desks: Desks, verb: str, numbers: schemas.Numbers, *, steps: bool = False) -> bool:
-    """Tell whether a problem has to go to a desk for long ones."""
-    by_network, model = steps or numbers.engine == "sequential", numbers.model
-    if model is not None and not by_network:
-        by_network = not await desks.run(lambda desk: desk.shelf.run(model).certified, Deadline(desks.limits.seconds))
-        if by_network and numbers.engine == "table":
-            return True  # the table is made first
-    return is_long(verb, numbers.operands, numbers.base or 10, by_network=by_network)
+    async def is_long_problem(numbers: schemas.Numbers, deadline: Deadline) -> bool:
+        by_network, model = numbers.engine == "sequential", numbers.model
+        if model is not None and not by_network:
+            by_network = not await pool.run(lambda worker, _: worker.registry.run(model).certified, deadline)
+            if by_network and numbers.engine == "table":
+                return True  # the table is extracted first
+        return is_long(verb, numbers.operands, numbers.base or 10, by_network=by_network)
 
 
-def _example(verb: str) -> dict[int | str, dict[str, Any]]:
-    if verb != "add":
-        return {}
-    shown = {"engine": "table", "operands": ["65785", "8765"], "answer": "74550", "steps": 5, "certified": True}
-    return {200: {"content": {"application/json": {"example": shown}}}}
+def _add_networks(app: FastAPI, pool: WorkerPool) -> None:
+    """Add the routes about the networks themselves."""
+    registry = pool.registry
 
-
-# --- networks ---------------------------------------------------------------------------------------------------------
-
-
-def _networks(app: FastAPI, desks: Desks) -> None:
-    shelf = desks.shelf
-
-    async def at_desk(job: Callable[[Desk, Deadline], dict[str, Any] | bytes], *, long: bool = False) -> Response:
-        deadline = Deadline(desks.limits.seconds)
-
-        def work(desk: Desk) -> bytes:  # the text is made there too: a domain's is megabytes, and others wait
-            found = job(desk, deadline)
+    async def respond(job: Job[dict[str, Any] | bytes], *, long: bool = False) -> Response:
+        def work(worker: Worker, deadline: Deadline) -> bytes:  # encoding takes time too: a domain has megabytes
+            found = job(worker, deadline)
             return found if isinstance(found, bytes) else content.as_json(found)
 
-        return Response(await desks.run(work, deadline, long=long), media_type="application/json")
+        return Response(await pool.run(work, long=long), media_type="application/json")
 
-    async def known(asked: Callable[[Desk], T]) -> T:
-        return await desks.run(asked, Deadline(desks.limits.seconds))
-
-    def affordable(solver: Solver) -> int:
-        """Return what it costs to judge a copy of a network; refuse one that is too large to be damaged."""
-        size, most = len(solver.trained.domain) * solver.run.config.model.parameters, desks.limits.damage
+    def check_size(solver: Solver) -> int:
+        """Return the cost of certifying a copy of a network; refuse one that is too large."""
+        size, most = len(solver.trained.domain) * solver.run.config.model.parameters, pool.limits.damage
         if size > most:
-            said = f"{solver.run.name} is too large to be damaged here"
-            raise RefusedError(413, f"{said}: {size:,} prompts × weights, up to {most:,} may be")
+            limit = f"{size:,} prompts × weights, up to {most:,} are allowed"
+            raise RefusedError(413, f"{solver.run.name} is too large to be damaged here: {limit}")
         return size
 
     @app.get("/v1/models", summary="Every network that is served")
     async def models() -> Response:
-        def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            found = [desk.described(name) for name in shelf.names]
-            return {"first": shelf.first, "verbs": SIGNS, "limits": vars(desks.limits), "models": found}
+        def job(worker: Worker, _: Deadline) -> dict[str, Any]:
+            found = [worker.described(name) for name in registry.names]
+            return {"first": registry.first, "verbs": SIGNS, "limits": vars(pool.limits), "models": found}
 
-        return await at_desk(job)
+        return await respond(job)
 
-    @app.get("/v1/certificate", summary="What was checked of a network, and in words what that means")
+    @app.get("/v1/certificate", summary="A network's certificate, and its meaning in words")
     async def certificate(model: Model = None) -> Response:
-        name = model or shelf.first
+        name = model or registry.first
 
-        def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            solver = desk.solver(name)
-            held = solver.run.certificate if solver.certified else None
-            held = held or shelf.once("judged", name, lambda: solver.certify(cancel=deadline))
-            return {"model": name, **content.certificate(held, base=solver.procedure.layout.base)}
+        def job(worker: Worker, deadline: Deadline) -> dict[str, Any]:
+            solver = worker.solver(name)
+            found = solver.run.certificate if solver.certified else None
+            found = found or registry.cached("certificate", name, lambda: solver.certify(cancel=deadline))
+            return {"model": name, **content.certificate(found, base=solver.procedure.layout.base)}
 
-        judged = await known(lambda desk: desk.solver(name).certified or shelf.has("judged", name))
-        return await at_desk(job, long=not judged)
+        known = await pool.run(lambda w, _: w.solver(name).certified or registry.is_cached("certificate", name))
+        return await respond(job, long=not known)
 
-    @app.get("/v1/domain", summary="Every prompt there is, with the network's answer and margin")
+    @app.get("/v1/domain", summary="Every prompt there is, with the network's output and margin")
     async def domain(model: Model = None) -> Response:
-        name = model or shelf.first
-        return await at_desk(lambda desk, _: desk.domain(name), long=not shelf.has("domain", name))
+        name = model or registry.first
+        return await respond(lambda worker, _: worker.domain(name), long=not registry.is_cached("domain", name))
 
-    @app.get("/v1/step", summary="One step laid open: probabilities and attention")
+    @app.get("/v1/step", summary="The inside of one step: probabilities and attention")
     async def step(
         prompt: Annotated[
             str, Query(min_length=1, max_length=64, description="As the network reads it.", examples=["15C77"])
         ],
         model: Model = None,
-        amount: Annotated[float, Query(ge=-100, le=100, description="Of a damaged copy: what is added.")] = 0.0,
-        tensor: Annotated[str | None, Query(max_length=200, description="To which tensor.")] = None,
-        index: Annotated[int | None, Query(ge=0, le=10**9, description="To which of its numbers.")] = None,
+        amount: Annotated[float, Query(ge=-100, le=100, description="Of a damaged copy: added to the weight.")] = 0.0,
+        tensor: Annotated[str | None, Query(max_length=200, description="The tensor of the weight.")] = None,
+        index: Annotated[int | None, Query(ge=0, le=10**9, description="The index of the weight.")] = None,
     ) -> Response:
-        def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            solver = desk.solver(model or shelf.first)
+        def job(worker: Worker, _: Deadline) -> dict[str, Any]:
+            solver = worker.solver(model or registry.first)
             if amount:
-                affordable(solver)
-                solver, _before = damage.damaged(solver, damage.chosen(solver, tensor, index), amount)
+                check_size(solver)
+                solver, _before = damage.damage(solver, damage.find_weight(solver, tensor, index), amount)
             return content.step(solver, prompt)
 
-        return await at_desk(job)
+        return await respond(job)
 
-    @app.get("/v1/weights", summary="The tensors of a network, and the weight that is damaged unless one is named")
+    @app.get("/v1/weights", summary="The tensors of a network, and the weight that is damaged by default")
     async def weights(model: Model = None) -> Response:
-        def job(desk: Desk, _: Deadline) -> dict[str, Any]:
-            solver = desk.solver(model or shelf.first)
-            return {"tensors": damage.weights(solver), "favourite": vars(damage.favourite(solver))}
+        def job(worker: Worker, _: Deadline) -> dict[str, Any]:
+            solver = worker.solver(model or registry.first)
+            return {"tensors": damage.weights(solver), "favourite": vars(damage.default_weight(solver))}
 
-        return await at_desk(job)
+        return await respond(job)
 
-    @app.post("/v1/damage", summary="Move one weight of a copy, and judge it anew on every prompt")
+    @app.post("/v1/damage", summary="Change one weight of a copy, and certify it again")
     async def damaged(wanted: schemas.Damage) -> Response:
-        asked = wanted.problem
-        check_digits(asked.operands if asked else [""], min(desks.limits.digits, desks.limits.steps))
-        name = wanted.model or shelf.first
+        problem, max_steps = wanted.problem, pool.limits.steps
+        check_digits(problem.operands if problem else [""], min(pool.limits.digits, max_steps))
+        name = wanted.model or registry.first
 
-        def job(desk: Desk, deadline: Deadline) -> dict[str, Any]:
-            solver = desk.solver(name)
-            weight = damage.chosen(solver, wanted.tensor, wanted.index)
-            most = desks.limits.steps
-            return damage.report(desk, solver, weight, wanted.amount, asked, most=most, cancel=deadline)
+        def job(worker: Worker, deadline: Deadline) -> dict[str, Any]:
+            solver = worker.solver(name)
+            weight = damage.find_weight(solver, wanted.tensor, wanted.index)
+            return damage.report(worker, solver, weight, wanted.amount, problem, max_steps=max_steps, cancel=deadline)
 
-        size = await known(lambda desk: affordable(desk.solver(name)))
-        long = size > LARGE or (asked is not None and is_long(asked.verb, asked.operands, 10, by_network=True))
-        return await at_desk(job, long=long)
+        size = await pool.run(lambda worker, _: check_size(worker.solver(name)))
+        long = problem is not None and is_long(problem.verb, problem.operands, 10, by_network=True)
+        return await respond(job, long=long or size > LARGE)
 
-    @app.get("/healthz", summary="Whether the server answers")
+    @app.get("/healthz", summary="Whether the server is up")
     async def health() -> dict[str, Any]:
         return {"ok": True, "version": alga.__version__}
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
-def _page(app: FastAPI) -> None:
-    """Serve the files of the page, each by its own route: no path that a request names is ever opened."""
-    for path in sorted(PAGE.iterdir()):
-        if path.suffix not in KINDS:
-            continue
-        route = "/" if path.name == "index.html" else f"/{path.name}"
-
-        app.get(route, include_in_schema=False)(_file(path))
-
-
-def _file(path: Path) -> Callable[..., Any]:
+def _add_file(app: FastAPI, path: Path) -> None:
+    @app.get("/" if path.name == "index.html" else f"/{path.name}", include_in_schema=False)
     async def file() -> FileResponse:
         return FileResponse(path, media_type=KINDS[path.suffix])
-
-    return file

@@ -1,6 +1,6 @@
-"""What the page knows of a network: its domain with answers and margins, its steps laid open, its certificate in words.
+"""What the page shows of a network, as plain values: domain, steps, certificate in words.
 
-All of it is what the network answered; the page and the exported file show it and compute nothing of their own.
+All of it comes from the network; the page and the exported file compute nothing themselves.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
 
 WORDS = {
-    "proven": "Proven: a rigorous bound on all rounding says the same of any machine that keeps its assumptions.",
-    "checked": "Checked: every prompt, on the machine that ran the check. That is not a proof for other machines.",
-    "sampled": "Sampled: only some prompts were asked.",
+    "proven": "Proven: a rigorous bound on all rounding covers every machine that meets its assumptions.",
+    "checked": "Checked: every prompt, on one machine. That is not a proof for other machines.",
+    "sampled": "Sampled: only some prompts were tried.",
 }
 
 
 def model(solver: Solver) -> dict[str, Any]:
-    """Return what a network is, in plain values."""
+    """Return the description of a network."""
     procedure, trained, run = solver.procedure, solver.trained, solver.run
     return {
         "name": run.name,
@@ -34,19 +34,19 @@ def model(solver: Solver) -> dict[str, Any]:
         "arity": procedure.layout.arity,
         "sign": procedure.sign,
         "verbs": sorted(solver.parts()),
-        "walks": walks(solver),  # over the digits of numbers, so that the page can lay it out
+        "walks": has_digit_columns(solver),
         "prompts": len(trained.domain),
         "certified": solver.certified,
     }
 
 
-def walks(solver: Solver) -> bool:
-    """Tell whether a network walks over columns, and these are digits of numbers that stand one above the other."""
+def has_digit_columns(solver: Solver) -> bool:
+    """Return whether the network's columns are digits of numbers one above the other, so that a page can show them."""
     return solver.own_engine == "sequential" and solver.procedure.layout.by_rows
 
 
 def domain(solver: Solver) -> dict[str, Any]:
-    """Return every prompt of the domain with the network's answer and margin, as a grid of contexts by columns."""
+    """Return every prompt of the domain with the network's output and margin, as a grid of contexts by columns."""
     domain = solver.trained.domain
     prompts = list(domain)
     decoded = dict(zip(prompts, solver.decode(prompts), strict=True))
@@ -73,9 +73,9 @@ def domain(solver: Solver) -> dict[str, Any]:
 
 
 def step(solver: Solver, prompt: str) -> dict[str, Any]:
-    """Lay one step open: what the network writes for a prompt, with all probabilities and every head's attention."""
+    """Return the inside of one step: the output for a prompt, all probabilities, every head's attention."""
     tokens, decoder = solver.run.config.tokens, solver.decoder
-    tokens.packed([prompt])  # says what is wrong
+    tokens.packed([prompt])  # raises if it is not a prompt
     if not prompt or START in prompt:
         raise AlgaError(f"expected a prompt such as {next(iter(solver.trained.domain))!r}, got {prompt!r}")
     known = solver.trained.domain.get(prompt)
@@ -95,7 +95,7 @@ def step(solver: Solver, prompt: str) -> dict[str, Any]:
 
 
 def problem(procedure: Procedure, name: str, operands: tuple[str, ...]) -> dict[str, Any]:
-    """Return how a problem stands on paper before its first step."""
+    """Return the layout of a problem on paper, before its first step."""
     layout = procedure.layout
     return {
         "model": name,
@@ -109,10 +109,10 @@ def problem(procedure: Procedure, name: str, operands: tuple[str, ...]) -> dict[
     }
 
 
-def taken(network: Solver, done: Step, *, last: bool) -> dict[str, Any]:
-    """Return a step that was taken: what it adds to the answer, and what is left of its output for the next column.
+def step_done(network: Solver, done: Step, *, last: bool) -> dict[str, Any]:
+    """Return a step of a trace: its output, what it adds to the answer, and what it carries to the next column.
 
-    `expected` is what would be right; none where a wrong step before has led to a prompt that no problem leads to.
+    `expected` is the right output; None if an earlier wrong step led to a prompt outside the domain.
     """
     procedure, output = network.procedure, network.run.config.tokens.output(done.text)
     known = network.trained.domain.get(done.prompt)
@@ -127,7 +127,7 @@ def taken(network: Solver, done: Step, *, last: bool) -> dict[str, Any]:
 
 
 def carry(procedure: Procedure, output: str) -> str:
-    """Return the part of an output that is not written down: a carry, a borrow mark, a remainder.
+    """Return the part of an output that is not part of the answer: a carry, a borrow mark, a remainder.
 
     >>> from alga.tasks import find
     >>> carry(find("addition"), "15"), carry(find("subtraction"), "-7"), carry(find("division-by-a-digit"), "32")
@@ -137,42 +137,42 @@ def carry(procedure: Procedure, output: str) -> str:
     return output.removesuffix(written) if output.endswith(written) else output.removeprefix(written)
 
 
-def certificate(held: Certificate, *, base: int) -> dict[str, Any]:
-    """Return a certificate with its meaning in sentences; failures beyond the first hundred are counted only."""
-    right = held.prompts - len(held.failures)
-    if held.certified:
+def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
+    """Return a certificate with its meaning in sentences, and the first hundred failures."""
+    right = found.prompts - len(found.failures)
+    if found.certified:
         words = [
-            f"The network was asked every one of the {held.prompts:,} prompts that a problem of any length can lead "
-            "to, and answered all of them right.",
-            "Each step of a problem is one of these prompts. So by induction over the columns every problem comes out "
-            "right, however long the numbers are.",
-            f"The closest decision is at {held.least_margin_prompt}: there the token chosen leads the next by "
-            f"{held.least_margin:.2f} logits.",
-            WORDS[held.strength],
+            f"The network answers every one of the {found.prompts:,} prompts that a problem of any length can lead to, "
+            "and all answers are right.",
+            "Each step of a problem is one of these prompts. So, by induction over the columns, every problem is "
+            "solved correctly, however long the numbers are.",
+            f"The closest decision is at {found.least_margin_prompt}: the chosen token leads the runner-up by "
+            f"{found.least_margin:.2f} logits.",
+            WORDS[found.strength],
         ]
     else:
-        worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in held.failures[:3])
+        worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in found.failures[:3])
         words = [
-            f"Not certified: {right:,} of {held.prompts:,} prompts are right, {len(held.failures):,} are wrong or "
+            f"Not certified: {right:,} of {found.prompts:,} prompts are right, {len(found.failures):,} are wrong or "
             "undecided.",
             f"Among them: {worst}.",
-            "A problem that meets one of them goes wrong there; one that does not still comes out right.",
+            "A problem that reaches one of them goes wrong there; all other problems are still solved correctly.",
         ]
     return {
-        **held.as_dict(),
-        "failures": [vars(failure) for failure in held.failures[:100]],
-        "wrong": len(held.failures),
+        **found.as_dict(),
+        "failures": [vars(failure) for failure in found.failures[:100]],
+        "wrong": len(found.failures),
         "base": base,
-        "statement": held.statement,
+        "statement": found.statement,
         "words": words,
     }
 
 
 def as_json(found: dict[str, Any]) -> bytes:
-    """Return plain values as the bytes of a JSON document."""
+    """Return plain values as a JSON document."""
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def finite(value: float) -> float | None:
-    """Return a number that JSON can hold; None where a logit overflowed."""
+    """Return a number that JSON can hold; None if a logit overflowed."""
     return round(value, 5) if math.isfinite(value) else None

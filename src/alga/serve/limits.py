@@ -1,17 +1,19 @@
-"""What a request may ask for: digits, bytes, concurrency and time; and what is said to one that asks for more."""
+"""Limits on a request: digits, bytes, concurrency, time; and the error for a request that exceeds one."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Final
 
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 
-WORKED: Final = 0.005  # seconds of work after which a thread lets others have the interpreter
-RESTED: Final = 0.001  # seconds for which it does: merely letting go for an instant starves the others
+WORKED: Final = 0.005  # seconds of work after which a thread yields the interpreter
+RESTED: Final = 0.001  # seconds that it yields for: a shorter pause starves the other threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +23,17 @@ class Limits:
     digits: int = 100_000  # of a number
     steps: int = 20_000  # of one trace
     body: int = 1_000_000  # bytes of a request
-    damage: int = 1_000_000_000  # prompts times parameters of a network that may be damaged
+    damage: int = 1_000_000_000  # prompts times parameters of a network to damage
     connections: int = 160  # open at once
-    concurrent: int = 4  # short requests that are computed at once; half as many long ones beside them
-    waiting: int = 128  # short requests that wait for their turn; an eighth as many long ones
-    seconds: float = 10.0  # to send a request; to wait and be computed; to take the next part of an answer
+    concurrent: int = 4  # short requests computed at once; half as many long ones beside them
+    waiting: int = 128  # short requests in the queue; an eighth as many long ones
+    seconds: float = 10.0  # to send a request; to wait and be computed; to read the next part of the response
 
     def __post_init__(self) -> None:
         for field in fields(self):
             least = 0 if field.name == "waiting" else 1
             value = getattr(self, field.name)
-            if not least <= value < math.inf:  # which NaN is not either
+            if not least <= value < math.inf:  # also refuses NaN
                 finite = " and finite" if isinstance(value, float) else ""
                 raise AlgaError(f"the limit on {field.name} must be at least {least}{finite}, got {value}")
 
@@ -50,20 +52,31 @@ class Deadline(Cancellation):
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
-        self._end = time.monotonic() + seconds
         self._rested = time.monotonic()
+        self._end = self._rested + seconds
 
     @property
     def left(self) -> float:
-        """The seconds that are left, never below zero."""
+        """The seconds left, never below zero."""
         return max(0.0, self._end - time.monotonic())
 
+    @asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Raise if what is awaited inside takes longer than the time left."""
+        import asyncio  # `alga --help` shows the limits and should not wait for this
+
+        try:
+            async with asyncio.timeout(self.left):
+                yield
+        except TimeoutError:
+            raise self.too_late() from None
+
     def too_late(self) -> RefusedError:
-        """Return the error for a request whose time is over."""
-        return RefusedError(504, f"the answer took longer than {self.seconds:g} seconds, which is the limit here")
+        """Return the error for a request whose time is up."""
+        return RefusedError(504, f"the answer took longer than {self.seconds:g} seconds, the limit here")
 
     def check(self) -> None:
-        """Raise if the time is over or nobody waits for the answer any more; give other threads a turn."""
+        """Raise if the time is up or the client has left; give other threads a turn."""
         if self.cancelled or not self.left:
             raise self.too_late()
         if time.monotonic() - self._rested > WORKED:
@@ -76,3 +89,9 @@ def check_digits(operands: list[str], most: int) -> None:
     longest = max(len(operand.removeprefix("-")) for operand in operands)
     if longest > most:
         raise RefusedError(413, f"a number may have up to {most:,} digits here, got {longest:,}")
+
+
+def check_steps(count: int, most: int) -> None:
+    """Refuse a trace that has more steps than the limit."""
+    if count > most:
+        raise RefusedError(413, f"this problem takes more than {most:,} steps, the limit of a trace here")

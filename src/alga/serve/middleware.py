@@ -1,13 +1,13 @@
-"""The door: who may ask, how much, until when; headers on every answer; the end of work that nobody waits for."""
+"""ASGI middleware: checks host, origin, size and time of a request, adds headers, stops work if the client leaves."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Collection
 from typing import Final
 
 from starlette.datastructures import URL, Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from alga.serve.limits import Limits, RefusedError
@@ -16,8 +16,8 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-DRAINED: Final = 20  # times the limit: what is read and dropped, as one who still sends does not hear an answer
-PIECE: Final = 2**16  # bytes of an answer that are handed on at once: what waits for a slow reader
+DRAINED: Final = 20  # times the limit: read and discarded, because a client that is still sending reads no response
+PIECE: Final = 2**16  # bytes of a response sent at once: the most that is buffered for a slow reader
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 ANY: Final = "*"
 HEADERS: Final = {
@@ -30,11 +30,11 @@ HEADERS: Final = {
 }
 
 
-class Guard:
-    """Checks a request and reads its body whole before the application sees it; ends the work when the client leaves.
+class RequestMiddleware:
+    """Validates a request and reads its whole body before the application sees it.
 
-    `bound` is the host it listens on; `hosts` are other sites' names that it may be reached by, `*` stands for any.
-    Starlette's TrustedHostMiddleware knows neither of origins nor of the address that a request came to, and does not
+    `bound` is the host that the server listens on; `hosts` are other names it may be reached by, `*` for any.
+    Starlette's TrustedHostMiddleware knows neither origins nor the address that a request arrived at, and does not
     answer in JSON.
     """
 
@@ -48,39 +48,36 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        out = _sending(send)
-        if (foreign := self._foreign(scope)) is not None:
-            await _refuse(out, RefusedError(403, foreign), close=False)
-            return
+        send, headers = _with_headers(send), {}
         try:
+            self._check_host(scope)
+            headers = {"connection": "close"}  # if the body is refused, its rest is never read
             async with asyncio.timeout(self._limits.seconds):
                 body = await self._body(scope, receive)
-        except TimeoutError:
-            late = f"the request took longer than {self._limits.seconds:g} seconds to arrive"
-            await _refuse(out, RefusedError(408, late), close=True)
+        except (RefusedError, TimeoutError) as problem:
+            late = RefusedError(408, f"the request took longer than {self._limits.seconds:g} seconds to arrive")
+            refused = problem if isinstance(problem, RefusedError) else late
+            await JSONResponse({"error": str(refused)}, refused.status, headers)(scope, receive, send)
             return
-        except RefusedError as refused:
-            await _refuse(out, refused, close=True)
-            return
-        if body is not None:  # else it went away
-            await self._answer(scope, body, receive, out)
+        if body is not None:  # else the client has left
+            await self._answer(scope, body, receive, send)
 
-    async def _answer(self, scope: Scope, body: bytes, receive: Receive, out: Send) -> None:
-        """Let the application answer for as long as there is a client."""
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the application until it is done or the client disconnects."""
         unread = [body]
 
         async def read() -> Message:
             if not unread:
-                await asyncio.Event().wait()  # for ever: that the client leaves is seen to here
+                await asyncio.Event().wait()  # forever: disconnects are handled below
             return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
-        async def gone() -> None:
+        async def disconnected() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-        if scope["method"] == "HEAD":  # uvicorn leaves out the body
+        if scope["method"] == "HEAD":  # uvicorn omits the body
             scope = {**scope, "method": "GET"}
-        work, leaving = asyncio.ensure_future(self._app(scope, read, out)), asyncio.ensure_future(gone())
+        work, leaving = asyncio.ensure_future(self._app(scope, read, send)), asyncio.ensure_future(disconnected())
         try:
             await asyncio.wait((work, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -90,77 +87,66 @@ class Guard:
         if not work.cancelled():
             work.result()
 
-    def _foreign(self, scope: Scope) -> str | None:
-        """Say what is wrong with a request that another site's page sent; None where nothing is.
+    def _check_host(self, scope: Scope) -> None:
+        """Refuse a request that another site's page may have sent.
 
-        Such a page may have given our address a name of its own, so that the browser takes us for its site. The address
-        that a request came to is as good as our names: no other site can have that for its own.
+        Such a page may point a name of its own at our address (DNS rebinding), so that the browser takes us for its
+        site. The address that a request arrived at is as safe as our names: no other site can have it.
         """
         if ANY in self._hosts:
-            return None
+            return
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         here = str((scope.get("server") or [""])[0]).removeprefix("::ffff:")
-        if _name(f"//{host}") not in self._names | {here}:
-            return f"the host {host[:100]!r} is not served here; alga serve --allow-host allows a name"
+        if _hostname(f"//{host}") not in self._names | {here}:
+            raise RefusedError(
+                403, f"the host {host[:100]!r} is not served here; alga serve --allow-host allows a name"
+            )
         own = {f"{scheme}://{host}".lower() for scheme in ("http", "https")}
-        if origin is None or origin.lower() in own or _name(origin) in self._hosts:
-            return None
-        return f"pages of other sites may not ask here, got the origin {origin[:100]!r}"
+        if origin is not None and origin.lower() not in own and _hostname(origin) not in self._hosts:
+            raise RefusedError(403, f"requests from other sites are refused, got the origin {origin[:100]!r}")
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the whole body, None if the client disconnects; refuse one over the limit."""
         most = self._limits.body
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         too_large = RefusedError(413, f"a request may have up to {most:,} bytes here")
         if stated.isdigit() and int(stated[:20]) > DRAINED * most:
             raise too_large
-        parts: list[bytes] = []
-        size = 0
-        while True:
+        body, size, more = bytearray(), 0, True
+        while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            part = message.get("body", b"")
+            part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size <= most:
-                parts.append(part)
-            more = message.get("more_body", False)
-            if size > most and (not more or size > DRAINED * most):
+                body += part
+            elif not more or size > DRAINED * most:
                 raise too_large
-            if not more:
-                return b"".join(parts)
+        return bytes(body)
 
 
-def _name(url: str) -> str | None:
-    """Return the host that a URL names, None where it names none."""
+def _hostname(url: str) -> str | None:
+    """Return the host in a URL, None if it has none."""
     try:
         return URL(url).hostname
     except ValueError:
         return None
 
 
-def _sending(send: Send) -> Send:
-    """Return a `send` that adds our headers, and hands on a long body piece by piece as the client takes it."""
+def _with_headers(send: Send) -> Send:
+    """Return a `send` that adds our headers, and sends a long body in pieces as the client reads them."""
+    added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
-    async def out(message: Message) -> None:
+    async def send_in_pieces(message: Message) -> None:
         if message["type"] == "http.response.start":
-            added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
-            await send(message)
+            await send({**message, "headers": [*message.get("headers", ()), *added]})
             return
         body, more = message.get("body", b""), message.get("more_body", False)
         for start in range(0, max(1, len(body)), PIECE):
             last = start + PIECE >= len(body)
             await send({**message, "body": body[start : start + PIECE], "more_body": more or not last})
-            await asyncio.sleep(0)  # else asyncio logs a line for each piece to a client that has left
+            await asyncio.sleep(0)  # without this, asyncio logs a line per piece if the client has left
 
-    return out
-
-
-async def _refuse(send: Send, refused: RefusedError, *, close: bool) -> None:
-    body = json.dumps({"error": str(refused)}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if close:  # the rest of the body is not read, so the connection cannot be used again
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return send_in_pieces

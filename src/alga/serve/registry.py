@@ -1,47 +1,40 @@
-"""The networks that are served, by public names: a run folder is known by its last part, never by its path."""
+"""The served networks by public name: a run folder is known by its last path component, never by its path."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.runs import Run
-from alga.serve import content
 from alga.serve.limits import RefusedError
-from alga.solve.calculator import Calculator
-from alga.solve.solver import DEFAULT_MODEL, Solver
+from alga.solve.solver import DEFAULT_MODEL
 
+T = TypeVar("T")
 LOG: Final = logging.getLogger("alga.serve")
 
 
-class Shelf:
-    """Every shipped network and the run folders that were named, each read when it is first asked for."""
+class ModelRegistry:
+    """All shipped networks and the given run folders, shared by all threads; shipped ones are loaded on first use."""
 
     def __init__(self, models: Sequence[str] = ()) -> None:
         self._places = {name: name for name in runs.shipped()}
-        self.first = DEFAULT_MODEL  # what the page begins with
         for model in models:
             name = model if model in self._places else Path(model).resolve().name
             if self._places.get(name, model) != model:
                 raise AlgaError(f"two models are called {name}: rename the folder {model}")
             self._places[name] = model
-        if models:
-            self.first = next(name for name, place in self._places.items() if place == models[0])
-        self._runs: dict[str, Run] = {}
-        self._contents: dict[tuple[str, str], Any] = {}
+        given = {place: name for name, place in self._places.items() if place in models}
+        self.first = given[models[0]] if models else DEFAULT_MODEL  # what the page starts with
+        self._runs = {name: self._read(name) for name in given.values()}
+        self._cache: dict[tuple[str, str], tuple[str, Any]] = {}  # with the hash of the weights
         self._lock = Lock()
         self._making: dict[tuple[str, str], Lock] = {}
-        self._open = False  # to the public, who are not told of files
-        for name, place in self._places.items():
-            if place in models:
-                self.run(name)
-        self._open = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,72 +42,32 @@ class Shelf:
         return tuple(self._places)
 
     def run(self, name: str) -> Run:
-        """Return a network by its public name, as often as wanted."""
+        """Return a network by its public name."""
         if name not in self._places:
-            raise RefusedError(404, f"no model {name!r} is served here; /v1/models lists those that are")
+            raise RefusedError(404, f"no model {name!r} is served here; /v1/models lists all models")
         with self._lock:
             if name not in self._runs:
-                self._runs[name] = self._read(name)
+                try:
+                    self._runs[name] = self._read(name)
+                except AlgaError as problem:  # its message names local files: it goes to the log, not to clients
+                    LOG.error("cannot load the model %s: %s", name, problem)
+                    raise RefusedError(500, f"the model {name} cannot be loaded") from None
             return self._runs[name]
 
     def _read(self, name: str) -> Run:
-        try:
-            return dataclasses.replace(runs.load(self._places[name]), name=name)
-        except AlgaError as problem:
-            if not self._open:
-                raise
-            LOG.error("the model %s cannot be read: %s", name, problem)  # it names files of this machine
-            raise RefusedError(500, f"the model {name} cannot be read here") from None
+        return dataclasses.replace(runs.load(self._places[name]), name=name)
 
-    def once(self, kind: str, name: str, make: Any) -> Any:
-        """Return what `make` says of a network: made on first use, and again where the weights have changed since."""
-        key = (kind, name)
-        sha256 = self.run(name).sha256
+    def cached(self, kind: str, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` computes about a network: once, and again only if the weights have changed."""
+        key, sha256 = (kind, name), self.run(name).sha256
         with self._lock:
             making = self._making.setdefault(key, Lock())
-        with making:  # others wait for it instead of making it too
-            if key not in self._contents or self._contents[key][0] != sha256:
-                self._contents[key] = sha256, make()
-            return self._contents[key][1]
+        with making:  # other threads wait for the result instead of computing it too
+            if key not in self._cache or self._cache[key][0] != sha256:
+                self._cache[key] = sha256, make()
+            value: T = self._cache[key][1]
+            return value
 
-    def has(self, kind: str, name: str) -> bool:
-        """Tell whether that has been made of a network."""
-        return (kind, name) in self._contents
-
-
-class Desk:
-    """One worker's own solvers over the shared networks: their counters and buffers are not for two at once."""
-
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
-        self._calculators: dict[str, Solver] = {}
-
-    def solver(self, name: str) -> Solver:
-        """Return this desk's solver for a network."""
-        run = self.shelf.run(name)
-        if name not in self._calculators:
-            self._calculators[name] = Solver(run)
-            if name in runs.shipped() and (ahead := runs.LOOKAHEADS.get(name)) in self.shelf.names:
-                self._calculators[name].companion = self.solver(str(ahead))
-        return self._calculators[name]
-
-    def described(self, name: str) -> dict[str, Any]:
-        """Return what a network is, in plain values."""
-        made: dict[str, Any] = self.shelf.once("model", name, lambda: content.model(self.solver(name)))
-        return made
-
-    def domain(self, name: str) -> bytes:
-        """Return a network's domain as JSON, computed once."""
-        made: bytes = self.shelf.once("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
-        return made
-
-    def calculator(
-        self, base: int | None, model: str | None, engine: str | None = None, *, instead: Solver | None = None
-    ) -> Calculator:
-        """Return a calculator of these networks; a model determines the base if none is given.
-
-        `instead` takes the place of the network of its name, as a damaged copy does.
-        """
-        given = [] if model is None or (instead and instead.run.name == model) else [self.solver(model)]
-        given += [instead] if instead else []
-        return Calculator(base, models=given, engine=engine, load_shipped=self.solver)
+    def is_cached(self, kind: str, name: str) -> bool:
+        """Return whether `cached` has computed this before."""
+        return (kind, name) in self._cache

@@ -1,6 +1,6 @@
-"""The page as one file without a server: the table, every step's inside and a few damaged copies embedded.
+"""The page as one file without a server: the network's table, the inside of every step, and a few damaged copies.
 
-Its content security policy names the hashes of its own scripts and styles, and allows no request at all.
+Its content security policy lists the hashes of its own scripts and styles, and allows no request at all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,41 +26,36 @@ if TYPE_CHECKING:
     from alga.network.decoder import Detail
 
 PAGE: Final = Path(__file__).parent / "page"
-LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # what is added to the damaged weight
-LARGEST: Final = 5_000  # prompts: more of them would make a file of many megabytes
+LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # added to the damaged weight
+LARGEST: Final = 5_000  # prompts: more would make a file of many megabytes
+RERUN: Final = ("task", "from_right", "fill", "repeats", "start", "after", "written", "ending")  # of a copy's table
 
 
 def page(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the page with all that one network answers, as one HTML file."""
     task = solver.trained
-    if not content.walks(solver):
-        raise AlgaError(f"{task.name} does not walk over the digits of numbers alone: a page cannot lay it out")
+    if not content.has_digit_columns(solver):
+        raise AlgaError(f"a page cannot show {task.name}: its columns are not digits of numbers")
     if len(task.domain) > LARGEST:
         raise AlgaError(f"a page holds up to {LARGEST:,} prompts, {task.name} has {len(task.domain):,}; use alga serve")
     return _one_file(_content(solver, watch)).encode()
 
 
 def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
-    """Return what the page would have asked a server for."""
-    described = content.model(solver)
-    held = solver.run.certificate if solver.certified else solver.certify()
-    assert held is not None
-    domain = content.domain(solver)
-    weight = damage.favourite(solver)
-    parts = len(task_prompts := list(solver.trained.domain)) + len(LEVELS)
-
-    def told(done: int) -> None:
-        watch(done, parts)
-
-    inside = _inside(solver, domain["cells"], told)
+    """Return what the page would have requested from a server."""
+    described, domain, weight = content.model(solver), content.domain(solver), damage.default_weight(solver)
+    certificate = solver.run.certificate if solver.certified else solver.certify()
+    assert certificate is not None
+    done, total = len(domain["cells"]), len(domain["cells"]) + len(LEVELS)
+    inside = _inside(solver, domain["cells"], lambda cells, _: watch(cells, total))
     levels = []
-    for i, amount in enumerate(LEVELS, start=1):
+    for amount in LEVELS:
         levels.append(_level(solver, weight, amount, domain["cells"]))
-        told(len(task_prompts) + i)
+        watch(done := done + 1, total)
     table = json.loads(export.table(solver))
     return {
         "models": {"first": described["name"], "models": [described]},
-        "certificate": content.certificate(held, base=solver.procedure.layout.base),
+        "certificate": content.certificate(certificate, base=solver.procedure.layout.base),
         "domain": domain,
         "table": table,
         "prompts": _odd_prompts(solver.procedure, [table, *(level["table"] for level in levels)]),
@@ -70,23 +65,21 @@ def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
     }
 
 
-def _inside(solver: Solver, cells: list[dict[str, Any]], told: Callable[[int], None]) -> dict[str, Any]:
+def _inside(solver: Solver, cells: list[dict[str, Any]], watch: Watch) -> dict[str, Any]:
     """Return every step's probabilities (as -1000 ln p, two bytes each) and attention (in 255ths, a byte each)."""
     tokens, shape = solver.run.config.tokens, solver.run.config.model
-    most, size = tokens.input_length + tokens.output_length, len(tokens.vocabulary)
+    length, size = tokens.input_length + tokens.output_length, len(tokens.vocabulary)
     probabilities, attention = bytearray(), bytearray()
     for done, detail in enumerate(_details(solver, cells), start=1):
         rows = detail.probabilities.tolist()
-        for i in range(tokens.output_length):
-            for j in range(size):
-                chance = max(rows[i][j], 1e-28) if i < len(rows) else 1.0
-                probabilities += min(65_535, round(-1000 * math.log(chance))).to_bytes(2, "little")
-        for heads in detail.attention.tolist():
-            for head in heads:
-                padded = [[*row, *[0.0] * (most - len(row))] for row in head]
-                padded += [[0.0] * most] * (most - len(head))
-                attention += bytes(round(255 * weight) for row in padded for weight in row)
-        told(done)
+        rows += [[1.0] * size] * (tokens.output_length - len(rows))
+        for chance in (chance for row in rows[: tokens.output_length] for chance in row):
+            probabilities += min(65_535, round(-1000 * math.log(max(chance, 1e-28)))).to_bytes(2, "little")
+        for head in (head for heads in detail.attention.tolist() for head in heads):
+            padded = [[*row, *[0.0] * (length - len(row))] for row in head]
+            padded += [[0.0] * length] * (length - len(head))
+            attention += bytes(round(255 * weight) for row in padded for weight in row)
+        watch(done, len(cells))
     return {
         "vocabulary": list(tokens.vocabulary),
         "input": tokens.input_length,
@@ -99,7 +92,7 @@ def _inside(solver: Solver, cells: list[dict[str, Any]], told: Callable[[int], N
 
 
 def _details(solver: Solver, cells: list[dict[str, Any]]) -> list[Detail]:
-    """Lay every step open, those with outputs of one length together."""
+    """Return the inside of every step; steps with outputs of one length are computed together."""
     found: dict[str, Detail] = {}
     for length in {len(cell["text"]) for cell in cells}:
         steps = [(cell["prompt"], cell["text"]) for cell in cells if len(cell["text"]) == length]
@@ -109,27 +102,27 @@ def _details(solver: Solver, cells: list[dict[str, Any]]) -> list[Detail]:
 
 
 def _level(solver: Solver, weight: damage.Weight, amount: float, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a damaged copy: its table, its certificate, and its answers where they differ."""
-    hurt, before = damage.damaged(solver, weight, amount)
-    judged = hurt.run.judged()
-    held = judged.certificate
-    assert held is not None
-    now = content.domain(hurt)["cells"]
-    telling = damage.example(hurt, held)
+    """Return a damaged copy: its table, its certificate, and its outputs where they differ."""
+    damaged, before = damage.damage(solver, weight, amount)
+    judged = damaged.run.judged()
+    certificate = judged.certificate
+    assert certificate is not None
+    now = content.domain(damaged)["cells"]
+    example = damage.wrong_example(damaged, certificate)
     table = json.loads(export.table(Solver(judged)))
     return {
         "amount": amount,
         "weight": {**vars(weight), "before": before, "after": before + amount},
-        "table": {key: table[key] for key in ("task", "from_right", "fill", "repeats", *_ANSWERS)},
+        "table": {key: table[key] for key in RERUN},
         "texts": {i: cell["text"] for i, cell in enumerate(now) if cell["text"] != cells[i]["text"]},
         "margins": [None if cell["margin"] is None else round(cell["margin"], 2) for cell in now],
-        "certificate": content.certificate(held, base=solver.procedure.layout.base),
-        "example": list(telling) if telling else None,
+        "certificate": content.certificate(certificate, base=solver.procedure.layout.base),
+        "example": list(example) if example else None,
     }
 
 
 def _odd_prompts(procedure: Procedure, tables: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the prompts that are not just a column, or an output, `C` and a column, as nearly all tasks have them."""
+    """Return the prompts that are not of the usual form: a column, or an output, `C` and a column."""
     usual: dict[Situation, str] = {(None, column): column for column in tables[0]["start"]}
     for before, columns in (after for table in tables for after in table["after"].items()):
         usual |= {(before, column): f"{before}{SEPARATOR}{column}" for column in columns}
@@ -138,11 +131,8 @@ def _odd_prompts(procedure: Procedure, tables: list[dict[str, Any]]) -> dict[str
     return {f"{'null' if before is None else before} {column}": prompts[before, column] for before, column in odd}
 
 
-_ANSWERS: Final = ("start", "after", "written", "ending")
-
-
-def _one_file(held: dict[str, Any]) -> str:
-    """Put the page's files and the content into one, with a policy that allows nothing else."""
+def _one_file(data: dict[str, Any]) -> str:
+    """Put the page's files and the data into one file, with a policy that allows nothing else."""
     html = (PAGE / "index.html").read_text()
     styles = [(PAGE / name).read_text() for name in re.findall(r'<link rel="stylesheet" href="([^"]+)">', html)]
     scripts = [(PAGE / name).read_text() for name in re.findall(r'<script src="([^"]+)" defer></script>', html)]
@@ -151,11 +141,11 @@ def _one_file(held: dict[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="content-security-policy" content="{policy}">'
-    data = json.dumps(held, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = content.as_json(data).decode().replace("<", "\\u003c")
     html = re.sub(r'\n<(?:link rel="stylesheet"|script src=)[^\n]*', "", html)
     html = html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
     html = html.replace("</head>", "".join(f"<style>{text}</style>\n" for text in styles) + "</head>")
-    body = f'<script type="application/json" id="alga-content">{data}</script>\n'
+    body = f'<script type="application/json" id="alga-content">{text}</script>\n'
     body += "".join(f"<script>{text}</script>\n" for text in scripts)
     return html.replace("</body>", f"{body}</body>")
 

@@ -1,4 +1,4 @@
-"""Who computes: a few threads, each at a desk of its own. Short and long problems wait in queues of their own."""
+"""Bounded thread pool with per-thread solvers. Short and long problems have separate threads and queues."""
 
 from __future__ import annotations
 
@@ -7,93 +7,126 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from alga import runs
+from alga.serve import content
 from alga.serve.limits import Deadline, Limits, RefusedError
-from alga.serve.registry import Desk, Shelf
+from alga.serve.registry import ModelRegistry
+from alga.solve.calculator import Calculator
+from alga.solve.solver import Solver
 
 T = TypeVar("T")
-Job = Callable[[Desk], T]
 
 
-class _Lane:
-    """Some threads, and the requests that wait for one; all but the work itself is done by the event loop.
+class Worker:
+    """One thread's own solvers over the shared networks: a solver's counters and buffers are not thread-safe."""
 
-    Those who wait are coroutines, not work that the pool holds already: who leaves takes all of it along.
+    def __init__(self, registry: ModelRegistry) -> None:
+        self.registry = registry
+        self._solvers: dict[str, Solver] = {}
+
+    def solver(self, name: str) -> Solver:
+        """Return this thread's solver for a network."""
+        run = self.registry.run(name)
+        if name not in self._solvers:
+            self._solvers[name] = Solver(run)
+            if name in runs.shipped() and (lookahead := runs.LOOKAHEADS.get(name, "")) in self.registry.names:
+                self._solvers[name].companion = self.solver(lookahead)
+        return self._solvers[name]
+
+    def described(self, name: str) -> dict[str, Any]:
+        """Return what a network is, as plain values."""
+        return self.registry.cached("model", name, lambda: content.model(self.solver(name)))
+
+    def domain(self, name: str) -> bytes:
+        """Return a network's domain as JSON."""
+        return self.registry.cached("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
+
+    def calculator(
+        self, base: int | None, model: str | None, engine: str | None = None, *, damaged: Solver | None = None
+    ) -> Calculator:
+        """Return a calculator with these networks, and a damaged copy in the place of its original.
+
+        A model determines the base if none is given.
+        """
+        given = [] if model is None or (damaged and damaged.run.name == model) else [self.solver(model)]
+        given += [damaged] if damaged else []
+        return Calculator(base, models=given, engine=engine, load_shipped=self.solver)
+
+
+Job = Callable[[Worker, Deadline], T]
+
+
+class _Threads:
+    """A few threads and the requests that wait for one. Everything but the work itself runs in the event loop.
+
+    Waiting requests are coroutines, not jobs in the pool's own queue, so a client that leaves frees its place at once.
     """
 
     def __init__(self, kind: str, threads: int, waiting: int) -> None:
-        self._kind, self._room = kind, threads + waiting
-        self._held = 0  # requests at a desk or waiting for one
+        self._kind, self._most = kind, threads + waiting
+        self._count = 0  # requests that run or wait
         self._free = asyncio.Semaphore(threads)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"{kind} desk")
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix=f"{kind} worker")
 
     async def start(self, work: Callable[[], T], deadline: Deadline) -> Future[T]:
-        """Wait for a free thread and give it the work; refuse it where too many wait already."""
-        if self._held >= self._room:
-            raise RefusedError(
-                503, f"too busy: {self._held} {self._kind} requests are under way; try again in a moment"
-            )
-        self._held += 1
+        """Wait for a free thread and give it the work; refuse if too many requests wait already."""
+        if self._count >= self._most:
+            raise RefusedError(503, f"too busy: {self._count} {self._kind} requests are in progress; try again soon")
+        self._count += 1
         try:
-            async with asyncio.timeout(deadline.left):
+            async with deadline.limit():
                 await self._free.acquire()
-        except BaseException as problem:  # too late, or gone
-            self._held -= 1
-            if isinstance(problem, TimeoutError):
-                raise deadline.too_late() from None
+        except BaseException:  # out of time, or the client has left
+            self._count -= 1
             raise
         loop = asyncio.get_running_loop()
 
         def done(_: Future[T]) -> None:
             with suppress(RuntimeError):  # the loop is closed: the server has ended
-                loop.call_soon_threadsafe(self._leave)
+                loop.call_soon_threadsafe(self._release)
 
-        future = self._pool.submit(work)
+        future = self.pool.submit(work)
         future.add_done_callback(done)
         return future
 
-    def close(self) -> None:
-        """Let go of the threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _leave(self) -> None:
-        self._held -= 1
+    def _release(self) -> None:
+        self._count -= 1
         self._free.release()
 
 
-class Desks:
-    """The workers of one server."""
+class WorkerPool:
+    """The worker threads of one server."""
 
-    def __init__(self, shelf: Shelf, limits: Limits) -> None:
-        self.shelf, self.limits = shelf, limits
-        self._short = _Lane("short", limits.concurrent, limits.waiting)
-        self._long = _Lane("long", (limits.concurrent + 1) // 2, limits.waiting // 8)
-        self._own = threading.local()
+    def __init__(self, registry: ModelRegistry, limits: Limits) -> None:
+        self.registry, self.limits = registry, limits
+        self._short = _Threads("short", limits.concurrent, limits.waiting)
+        self._long = _Threads("long", (limits.concurrent + 1) // 2, limits.waiting // 8)
+        self._thread = threading.local()
 
     async def start(self, job: Job[T], deadline: Deadline, *, long: bool = False) -> Future[T]:
-        """Hand a job to the next free desk for its kind."""
-        return await (self._long if long else self._short).start(lambda: job(self._desk()), deadline)
+        """Hand a job to the next free thread for its kind."""
+        return await (self._long if long else self._short).start(lambda: job(self._worker(), deadline), deadline)
 
-    async def run(self, job: Job[T], deadline: Deadline, *, long: bool = False) -> T:
-        """Let a desk do a job before the deadline; one that nobody waits for any more ends at its next step."""
+    async def run(self, job: Job[T], deadline: Deadline | None = None, *, long: bool = False) -> T:
+        """Return the result of a job before the deadline; if the client leaves, the job ends at its next step."""
+        deadline = deadline or Deadline(self.limits.seconds)
         try:
             future = await self.start(job, deadline, long=long)
-            async with asyncio.timeout(deadline.left):
+            async with deadline.limit():
                 return await asyncio.wrap_future(future)
-        except BaseException as problem:  # too late, or gone; an error of the job's own has ended it already
+        except BaseException:  # out of time, the client has left, or the job has failed
             deadline.cancel()
-            if isinstance(problem, TimeoutError):
-                raise deadline.too_late() from None
             raise
 
     def close(self) -> None:
-        """Let go of the threads."""
-        self._short.close()
-        self._long.close()
+        """Shut down the threads without waiting for them."""
+        for threads in (self._short, self._long):
+            threads.pool.shutdown(wait=False, cancel_futures=True)
 
-    def _desk(self) -> Desk:
-        if not hasattr(self._own, "desk"):
-            self._own.desk = Desk(self.shelf)
-        desk: Desk = self._own.desk
-        return desk
+    def _worker(self) -> Worker:
+        if not hasattr(self._thread, "worker"):
+            self._thread.worker = Worker(self.registry)
+        worker: Worker = self._thread.worker
+        return worker

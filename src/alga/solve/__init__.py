@@ -1,1 +1,10 @@
-"""From operands to an answer: engines that chain steps, and the calculators that people call."""
+"""From operands to an answer: engines chain a network's steps, the schoolbook composes signed arithmetic of them.
+
+`Solver` is one network with its procedure, `Calculator` the class for people, `Result` what both return.
+"""
+
+from alga.solve.calculator import Calculator, load
+from alga.solve.result import Result, Step
+from alga.solve.solver import Solver
+
+__all__ = ["Calculator", "Result", "Solver", "Step", "load"]

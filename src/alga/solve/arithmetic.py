@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partialmethod
 
 from alga.solve.calculator import Calculator
-from alga.solve.result import Result
 from alga.solve.solver import Solver
 
 
@@ -16,22 +15,8 @@ class Arithmetic(Calculator):
     def __init__(self, base: int = 10, *, models: Sequence[str | Solver] = (), engine: str | None = None) -> None:
         super().__init__(base, models=models, engine=engine)
 
-    def add(self, *numbers: Any) -> Result:  # type: ignore[override]
-        """Add two or more numbers."""
-        return self.solve(*numbers, operation="add")
-
-    def sub(self, a: Any, b: Any) -> Result:  # type: ignore[override]
-        """Subtract the second number from the first."""
-        return self.solve(a, b, operation="sub")
-
-    def mul(self, a: Any, b: Any) -> Result:  # type: ignore[override]
-        """Multiply two numbers."""
-        return self.solve(a, b, operation="mul")
-
-    def divmod(self, a: Any, b: Any) -> Result:  # type: ignore[override]
-        """Divide, rounding down."""
-        return self.solve(a, b, operation="divmod")
-
-    def cmp(self, a: Any, b: Any) -> Result:  # type: ignore[override]
-        """Compare two numbers."""
-        return self.solve(a, b, operation="cmp")
+    add = partialmethod(Calculator.solve, operation="add")  # type: ignore[assignment]
+    sub = partialmethod(Calculator.solve, operation="sub")  # type: ignore[assignment]
+    mul = partialmethod(Calculator.solve, operation="mul")  # type: ignore[assignment]
+    divmod = partialmethod(Calculator.solve, operation="divmod")  # type: ignore[assignment]
+    cmp = partialmethod(Calculator.solve, operation="cmp")  # type: ignore[assignment]

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
-from alga.solve.networks import Networks
-from alga.solve.result import SIGNS, Result
-from alga.solve.schoolbook import Listener, Schoolbook
-from alga.solve.solver import DEFAULT_MODEL, Solver
+from alga.solve.result import Result
+from alga.solve.schoolbook import Listener, Networks, Schoolbook
+from alga.solve.solver import DEFAULT_MODEL, Solver, check_engine
 from alga.tasks.numbers import digits_of, signed_text, signed_value
 from alga.trust.certificate import Certificate
 
@@ -31,7 +31,7 @@ Number = TypeVar("Number", str, int)  # text in, text out; ints in, ints out
 
 
 class Calculator:
-    """The networks that ship, opened when needed, with `models` in the place of those of the same kind.
+    """The shipped networks, loaded on first use; `models` replace those of the same kind.
 
     The methods named after operations return the answer and raise if a network fails at a step. `solve`, `solve_many`
     and `trace` return a `Result`: of an `operation`, or else of the task of the first of the models.
@@ -48,7 +48,8 @@ class Calculator:
         given = [model if isinstance(model, Solver) else Solver.load(model) for model in models]
         if base is None:
             base = given[0].procedure.layout.base if given else 10
-        digits_of(base)  # refuses a base that there is not
+        digits_of(base)  # refuses a base other than 2 to 36
+        check_engine(engine)
         self.base, self.engine = base, engine
         self.networks = Networks(base, given, load_shipped)
         self._first = given[0] if given else None
@@ -58,7 +59,7 @@ class Calculator:
 
     @property
     def network(self) -> Solver:
-        """The first of the models, or the adder that ships: whose problems `solve` takes, and what `certify` checks."""
+        """The first of the models, or the shipped adder. `certify` checks it; `solve` without an operation runs it."""
         if self._first is None:
             self._first = self.networks.find("add")
         return self._first
@@ -100,8 +101,7 @@ class Calculator:
         return self._text("cmp", (a, b))
 
     def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
-        answer = self._text(operation, numbers)
-        return self._like(numbers[0], answer)
+        return self._like(numbers[0], self._text(operation, numbers))
 
     def _text(self, operation: str, numbers: Sequence[str] | Sequence[int]) -> str:
         if len({isinstance(value, str) for value in numbers}) > 1:
@@ -132,7 +132,7 @@ class Calculator:
         texts, engine = self._texts(operands), engine or self.engine
         if operation is None:
             return self.network.solve_many([texts], engine=engine, watch=watch, cancel=cancel)[0]
-        return self._schoolbook(operation, engine, None, watch, cancel).solve(operation, texts)
+        return Schoolbook(self.networks, engine=engine, watch=watch, cancel=cancel).solve(operation, texts)
 
     def solve_many(
         self,
@@ -149,12 +149,11 @@ class Calculator:
             return self.network.solve_many(texts, engine=engine, watch=watch, cancel=cancel)
         read = [[schoolbook.signed(text, self.base) for text in problem] for problem in texts]
         if operation in SIDE_BY_SIDE and not any(negative for problem in read for negative, _ in problem):
-            self._known(operation)
             unsigned = [[digits for _, digits in problem] for problem in read]
-            solver = self.networks.find(operation)
-            results = solver.solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
+            results = self.networks.find(operation).solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
             return [
-                result.as_operation(operation, self.base, text) for text, result in zip(texts, results, strict=True)
+                replace(result, operation=operation, base=self.base, operands=operands)
+                for operands, result in zip(texts, results, strict=True)
             ]
         solved = []
         for done, problem in enumerate(texts, start=1):
@@ -179,34 +178,18 @@ class Calculator:
         texts, listener = self._texts(operands), listener or Listener()
         if operation is None:
             return self.network.trace(*texts, attention=attention, tell=listener.step, watch=watch, cancel=cancel)
-        return self._schoolbook(operation, "sequential", listener, watch, cancel).solve(operation, texts)
+        return Schoolbook(self.networks, listener=listener, watch=watch, cancel=cancel).solve(operation, texts)
 
     def check(self, operation: str, *operands: str | int) -> None:
         """Validate the operands of an operation before any work."""
-        self._known(operation)
         schoolbook.check(operation, self._texts(operands), self.base)
 
     def certify(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Certificate:
         """Check the network as it is now on every prompt, whatever certificate it came with."""
         return self.network.certify(watch, cancel)
 
-    def _schoolbook(
-        self,
-        operation: str,
-        engine: str | None,
-        listener: Listener | None,
-        watch: Watch,
-        cancel: Cancellation | None,
-    ) -> Schoolbook:
-        self._known(operation)
-        return Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
-
-    def _known(self, operation: str) -> None:
-        if operation not in SIGNS:
-            raise AlgaError(f"unknown operation {operation!r}; there are {', '.join(SIGNS)}")
-
     def _texts(self, operands: Sequence[Any]) -> tuple[str, ...]:
-        """Return ints as text; whatever is neither is refused where text is read."""
+        """Return ints as text; other types are refused where text is read."""
         return tuple(signed_text(value, self.base) if type(value) is int else value for value in operands)
 
     # --- files --------------------------------------------------------------------------------------------------------
@@ -222,5 +205,5 @@ class Calculator:
 
 
 def load(model: str | os.PathLike[str] | None = None, *, base: int | None = None) -> Calculator:
-    """Load the shipped networks, opened when needed; `model`, a shipped name or a run folder, takes its own's place."""
+    """Load the shipped networks, opened when needed; `model`, a shipped name or a run folder, replaces one of them."""
     return Calculator(base, models=() if model is None else (model,))

@@ -1,7 +1,7 @@
 """Accuracy by length and by family of problems, against exact arithmetic.
 
-A certificate says more than any number of samples; this is the measure that the paper and its peers use, and it runs
-the whole path: operands to columns, steps, answer.
+A certificate says more than any number of samples; this is the measure that the paper and its peers use, and it tests
+the whole path from operands to answer.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def draw(
         raise AlgaError(f"unknown family {strangers[0]!r} of {procedure.name}; there are {', '.join(known)}")
     for name, value, most in (("count", count, MOST_PROBLEMS), ("digits", max_digits, MOST_DIGITS)):
         if not 1 <= value <= most:
-            raise AlgaError(f"{name} must lie in 1 to {most:,}, got {value}")
+            raise AlgaError(f"{name} must be 1 to {most:,}, got {value}")
     rng = Random(seed)
     names = itertools.islice(itertools.cycle(families or known), count)
     return [
@@ -111,16 +111,9 @@ def draw(
 
 
 def evaluate(
-    solver: Solver,
-    problems: Sequence[Problem],
-    *,
-    engine: str | None = None,
-    watch: Watch = unwatched,
+    solver: Solver, problems: Sequence[Problem], *, engine: str | None = None, watch: Watch = unwatched
 ) -> Evaluation:
-    """Solve all problems, by default with the network itself, and compare each answer with the task's own.
-
-    `watch` is told of columns.
-    """
+    """Solve all problems, by default with the network itself, and compare with exact answers."""
     if engine == "lookahead" and solver.companion is not solver:
         raise AlgaError(f"the engine lookahead runs another network: evaluate {solver.companion.run.name} instead")
     total, before = sum(problem.digits for problem in problems), 0
@@ -139,14 +132,14 @@ def evaluate(
 
 
 def first_wrong_step(solver: Solver, operands: Sequence[str]) -> str:
-    """Ask for one problem again, alone, and tell the first step that is not the task's."""
+    """Solve one problem again, alone, and describe its first wrong step."""
     if solver.own_engine != "sequential":
-        return "the certificate names the prompts that are wrong"
+        return "the certificate lists the wrong prompts"
     trace = solver.trace(*operands)
     for i, (step, exact) in enumerate(zip(trace.steps, solver.procedure.steps(*operands), strict=False), start=1):
         if step.text != f"{exact.output}S":
             return f"step {i}: {step.prompt} gave {step.text!r}, expected {exact.output}S (margin {step.margin:.2g})"
-    return "every step is right when the problem is asked alone"
+    return "every step is right when the problem is solved alone"
 
 
 def _chunks(problems: Iterable[Problem]) -> Iterable[list[Problem]]:

@@ -1,9 +1,9 @@
-"""The one type that comes back: the answer to a problem, what it took, and the certificates it rests on."""
+"""The result of a problem: the answer, its cost, and the certificates it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from alga.network.tokens import STOP
@@ -28,7 +28,7 @@ class Step:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step as plain values; a margin that overflowed is None."""
-        finite = abs(self.margin) < float("inf")  # which NaN is not either
+        finite = abs(self.margin) < float("inf")  # False for NaN
         return {"prompt": self.prompt, "output": self.text, "margin": self.margin if finite else None}
 
 
@@ -75,10 +75,6 @@ class Result:
         """Whether there is a trace to print."""
         return bool(self.kept or self.parts)
 
-    def as_operation(self, operation: str, base: int, operands: tuple[str, ...]) -> Result:
-        """Return the same result as that of an operation which is one problem of one network."""
-        return replace(self, operation=operation, base=base, operands=operands)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain values, in a stable order."""
         tasks = [*self.networks.values()]
@@ -112,7 +108,7 @@ class Result:
         return f"Result({self.operation} of {operands}: {answer}; {self.engine or 'no network'}, {certified})"
 
     def __str__(self) -> str:
-        """Return the trace as the paper prints it, that of a composed operation as a pupil writes it, or the answer."""
+        """Return the trace as the paper prints it, that of a composed operation as written on paper, or the answer."""
         if self.kept:
             return self._as_paper()
         if not self.parts:
@@ -120,7 +116,7 @@ class Result:
         only = self.parts[0] if len(self.parts) == 1 else None
         if isinstance(only, Result) and only.answer == self.answer:
             return str(only)
-        return self._as_pupil()
+        return self._on_paper()
 
     def _as_paper(self) -> str:
         """Return the trace line by line as in the paper's section 4."""
@@ -135,7 +131,7 @@ class Result:
             return "\n".join([*lines, self.failure])
         return "\n".join([*lines, self.procedure.reading(self.step_count), f"{'Final answer: ':>36}{self.answer}"])
 
-    def _as_pupil(self) -> str:
+    def _on_paper(self) -> str:
         lines = [f"{SIGNS[self.operation].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]
         for part in self.parts:
             lines.append(f"  {part.equation if isinstance(part, Result) else part}")
@@ -157,7 +153,7 @@ class Result:
 
 @dataclass
 class Tally:
-    """What the problems of one operation took so far, and what they rest on."""
+    """The cost of an operation's problems so far, and the certificates they rest on."""
 
     engine: str = ""
     step_count: int = 0
@@ -187,7 +183,7 @@ class Tally:
 
 
 def failure_at(step: int, prompt: str, text: str) -> str:
-    """Say at which step a network wrote no output.
+    """Return the message for a step at which a network wrote an invalid output.
 
     >>> failure_at(3, "1C15", "1C")
     "the network failed at step 3: it wrote '1C' for 1C15"

@@ -6,7 +6,7 @@ products, brings digits down and handles signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -14,14 +14,53 @@ from alga import runs
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.solve.networks import Networks
-from alga.solve.result import Result, Step, Tally
+from alga.solve.result import SIGNS, Result, Step, Tally
 from alga.solve.solver import Solver
 from alga.tasks.numbers import digits_of, number, without_zeros
 
 MINUS: Final = "-"
+USES: Final = {  # the kinds of steps that an operation may consist of
+    "add": ("add", "add three", "sub", "cmp"),
+    "sub": ("add", "sub", "cmp"),
+    "mul": ("times", "add"),
+    "divmod": ("divide", "times", "cmp", "sub", "add"),
+    "cmp": ("cmp",),
+}
 
 Signed = tuple[bool, str]  # whether negative, and the digits
+
+
+class Networks:
+    """Networks in one base by kind of step: those given, and the shipped ones, loaded on first use."""
+
+    def __init__(self, base: int, given: Sequence[Solver], load_shipped: Callable[[str], Solver]) -> None:
+        self.base = base
+        self._given, self._load_shipped = tuple(given), load_shipped
+        self._by_kind: dict[str, Solver] = {}
+        for network in given:
+            if network.procedure.layout.base != base and network.parts():
+                raise AlgaError(f"the model {network.run.name} is for base {network.procedure.layout.base}, not {base}")
+            self._by_kind |= network.parts()
+        self.given = frozenset(self._by_kind)  # the kinds of steps that a given network is for
+
+    def find(self, kind: str) -> Solver:
+        """Return the network for one kind of step: the given one, or the one that ships."""
+        if kind not in self._by_kind:
+            name = runs.for_step(kind, self.base)
+            if name not in runs.shipped():
+                how = f"train one with alga train --task {name}, and name it with --model"
+                raise AlgaError(f"no network for {name} ships; {how}")
+            self._by_kind[kind] = self._load_shipped(name)
+        return self._by_kind[kind]
+
+    def given_for(self, operation: str) -> tuple[Solver, ...]:
+        """Return the given networks; refuse one that the operation does not use."""
+        used = {self._by_kind[kind].run.name for kind in self.given if kind in USES[operation]}
+        for network in self._given:
+            if network.run.name not in used:
+                what = f"does not {operation}" if network.parts() else "does no arithmetic"
+                raise AlgaError(f"the model {network.run.name} {what}: it computes {network.trained.summary}")
+        return self._given
 
 
 class Listener:
@@ -41,18 +80,14 @@ class _FailedError(Exception):
     """A network failed at a step."""
 
 
-def negated(a: Signed) -> Signed:
-    """Return the number with the other sign."""
-    return not a[0], a[1]
-
-
 def text_of(negative: bool, digits: str) -> str:
     """Return a number with its sign; zero has none."""
     return f"{MINUS}{digits}" if negative and digits != "0" else digits
 
 
 def check(operation: str, operands: tuple[str, ...], base: int) -> None:
-    """Validate the operands of an operation before any work."""
+    """Validate an operation and its operands before any work."""
+    _check_operation(operation)
     read = [number(signed(text, base)[1], digits_of(base)) for text in operands]
     if operation == "divmod":
         _refuse_zero(read[-1])
@@ -69,13 +104,18 @@ def signed(text: str, base: int) -> Signed:
     return digits != "0", digits
 
 
+def _check_operation(operation: str) -> None:
+    if operation not in SIGNS:
+        raise AlgaError(f"unknown operation {operation!r}; there are {', '.join(SIGNS)}")
+
+
 def _refuse_zero(divisor: str) -> None:
     if divisor == "0":
         raise AlgaError("a number cannot be divided by zero")
 
 
 class Schoolbook:
-    """One operation in progress."""
+    """One operation in progress; with a listener it is traced."""
 
     def __init__(
         self,
@@ -86,7 +126,6 @@ class Schoolbook:
         watch: Watch = unwatched,
         cancel: Cancellation | None = None,
     ) -> None:
-        """Prepare one operation; a listener makes it a trace."""
         self._networks, self._engine, self._listener = networks, engine, listener
         self._watch, self._cancel = watch, cancel
         self._tally = Tally()
@@ -95,13 +134,14 @@ class Schoolbook:
 
     def solve(self, operation: str, operands: tuple[str, ...]) -> Result:
         """Do one operation; a step at which a network fails is reported in the result."""
+        _check_operation(operation)
         base, answer = self._networks.base, None
         if len(operands) < 2 or (operation != "add" and len(operands) != 2):
             expected = "at least 2 numbers" if operation == "add" else "two numbers"
             raise AlgaError(f"{operation} takes {expected}, got {len(operands)}")
         work: dict[str, Callable[..., str]] = {
             "add": lambda *numbers: self._total([*numbers]),
-            "sub": lambda a, b: self._sum(a, negated(b)),
+            "sub": lambda a, b: self._sum(a, (not b[0], b[1])),
             "mul": self._signed_product,
             "divmod": self._signed_division,
             "cmp": self._comparison,
@@ -149,7 +189,7 @@ class Schoolbook:
         if a[0] != b[0]:
             number(a[1], self._digits)
             number(b[1], self._digits)
-            self._note(f"a negative number is smaller than one that is not: {'<' if a[0] else '>'}")
+            self._note(f"a negative number is less than one that is not: {'<' if a[0] else '>'}")
             return "<" if a[0] else ">"
         first, second = (b[1], a[1]) if a[0] else (a[1], b[1])
         return self._do("cmp", first, second)
@@ -160,7 +200,7 @@ class Schoolbook:
         return text_of(a[0] != b[0], self._product(*((x, y) if len(x) >= len(y) else (y, x))))
 
     def _signed_division(self, a: Signed, b: Signed) -> str:
-        """Divide, rounding down; if the signs differ and something is left, the quotient is one lower."""
+        """Divide, rounding down: with different signs and a remainder, the quotient is one lower."""
         x, y = (number(text, self._digits) for _, text in (a, b))
         _refuse_zero(y)
         quotient, rest = self._division(x, y)
@@ -172,21 +212,21 @@ class Schoolbook:
     # --- without signs ------------------------------------------------------------------------------------------------
 
     def _product(self, top: str, bottom: str) -> str:
-        """Multiply by each digit of the lower number, units first, and add up; each sum settles one more digit."""
+        """Multiply by each digit of the lower number, units first, and add up; each sum makes one more digit final."""
         zero = self._digits[0]
         partial: dict[str, str] = {}
-        settled: list[str] = []
-        open_sum = zero
+        final: list[str] = []
+        pending = zero
         for place, digit in enumerate(reversed(bottom)):
             if digit not in partial:
                 partial[digit] = self._row("times", top, digit)
-            open_sum = self._row("add", open_sum, partial[digit]) if place else partial[digit]
-            settled.append(open_sum[-1])
+            pending = self._row("add", pending, partial[digit]) if place else partial[digit]
+            final.append(pending[-1])
             if place < len(bottom) - 1:
-                self._note(f"{settled[-1]} is settled; {open_sum[:-1] or zero} goes on")
-                open_sum = open_sum[:-1] or zero
+                self._note(f"write {final[-1]}, carry {pending[:-1] or zero}")
+                pending = pending[:-1] or zero
             self._watch(place + 1, len(bottom))
-        return without_zeros(open_sum + "".join(reversed(settled[:-1])))
+        return without_zeros(pending + "".join(reversed(final[:-1])))
 
     def _division(self, top: str, divisor: str) -> tuple[str, str]:
         """Bring down one digit after the other, and subtract the largest multiple of the divisor that fits."""
@@ -215,7 +255,7 @@ class Schoolbook:
     # --- by the networks ----------------------------------------------------------------------------------------------
 
     def _row(self, kind: str, *numbers: str) -> str:
-        """Solve one of many problems; whoever calls it reports the progress of the whole."""
+        """Solve one of many problems; the caller reports the progress of the whole."""
         return self._do(kind, *numbers, watch=unwatched)
 
     def _do(self, kind: str, *numbers: str, watch: Watch | None = None) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from alga import runs
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.runs import Run
-from alga.solve import engines
 from alga.solve.engines import sequential
 from alga.solve.engines import table as table_engine
 from alga.solve.result import Result, Step
@@ -27,10 +27,22 @@ if TYPE_CHECKING:
     from alga.network.decoder import Decoded, Decoder
 
 DEFAULT_MODEL: Final = "addition"
+ENGINES: Final = ("table", "sequential", "lookahead")
+
+
+def check_engine(name: str | None) -> None:
+    """Refuse the name of an engine that does not exist; None stands for the default.
+
+    >>> check_engine("abacus")
+    Traceback (most recent call last):
+    alga.AlgaError: unknown engine 'abacus'; there are table, sequential, lookahead
+    """
+    if name is not None and name not in ENGINES:
+        raise AlgaError(f"unknown engine {name!r}; there are {', '.join(ENGINES)}")
 
 
 class Solver:
-    """A trained network put to use, for the procedure it was trained for or one of several."""
+    """A trained network that solves problems of its procedure, or of one of several."""
 
     def __init__(self, run: Run, procedure: Procedure | None = None) -> None:
         self.run = run
@@ -106,15 +118,16 @@ class Solver:
         return Solver.load(name)
 
     def parts(self) -> dict[str, Solver]:
-        """Return what the network does for arithmetic, by kind of step: one, or several if trained for them."""
+        """Return the network as a solver for each kind of arithmetic step that it was trained for."""
         if self.procedure is not self.trained.procedure:
             kind = runs.step_of(self.procedure)
             return {} if kind is None else {kind: self}
         steps = ((runs.step_of(procedure), procedure) for procedure in self.trained.procedures)
-        return {kind: self._part(procedure) for kind, procedure in steps if kind is not None}
-
-    def _part(self, procedure: Procedure) -> Solver:
-        return self if procedure is self.procedure else Solver(self.run, procedure)
+        return {
+            kind: self if procedure is self.procedure else Solver(self.run, procedure)
+            for kind, procedure in steps
+            if kind is not None
+        }
 
     @property
     def own_engine(self) -> str:
@@ -123,15 +136,12 @@ class Solver:
 
     def engine_for(self, engine: str | None) -> str:
         """Return the engine to use: the one asked for, else `table` if the network is certified."""
-        if engine is not None:
-            engines.find(engine)
-        if self.own_engine != "sequential":
-            if engine not in (None, self.own_engine):
-                raise AlgaError(f"the model {self.run.name} runs by the engine {self.own_engine} only, not by {engine}")
-            return self.own_engine
-        if engine is None:
-            return "table" if self.certified else self.own_engine
-        return engine
+        check_engine(engine)
+        if self.own_engine == "sequential":
+            return engine or ("table" if self.certified else self.own_engine)
+        if engine not in (None, self.own_engine):
+            raise AlgaError(f"the model {self.run.name} runs by the engine {self.own_engine} only, not by {engine}")
+        return self.own_engine
 
     # --- solving ------------------------------------------------------------------------------------------------------
 
@@ -159,7 +169,7 @@ class Solver:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
         engine = self.engine_for(engine)
         network = self.companion if engine == "lookahead" else self
-        return network._results(problems, engine, partial(engines.find(engine), watch=watch, cancel=cancel))
+        return network._results(problems, engine, watch=watch, cancel=cancel)
 
     def trace(
         self,
@@ -174,13 +184,8 @@ class Solver:
         With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
         """
         self.engine_for("sequential")
-
-        def solve(work: engines.Work, problems: list[tuple[str, ...]]) -> list[Result]:
-            return sequential.solve(
-                work.procedure, work.decode, problems, keep_steps=True, tell=tell, watch=watch, cancel=cancel
-            )
-
-        (result,) = self._results([operands], "sequential", solve)
+        options = {"keep_steps": True, "tell": tell, "watch": watch, "cancel": cancel}
+        (result,) = self._results([operands], "sequential", **options)
         if not attention:
             return result
         return dataclasses.replace(result, details=tuple(self.decoder.detail(s.prompt, s.text) for s in result.kept))
@@ -190,24 +195,18 @@ class Solver:
         table_engine.stream(self.procedure, self.table, paths, sink, watch)
 
     def streams(self, engine: str | None) -> bool:
-        """Tell whether `stream` does what `solve` would do with that engine."""
+        """Return whether `stream` gives the answer that `solve` would give with that engine."""
         return self.engine_for(engine) == "table" and table_engine.streams(self.procedure, self.table)
 
-    def _results(
-        self,
-        problems: Sequence[Sequence[str]],
-        engine: str,
-        solve: Callable[[engines.Work, list[tuple[str, ...]]], list[Result]],
-    ) -> list[Result]:
-        """Solve problems and say of each result whether it is certified: by the claim at the start, held to the end."""
+    def _results(self, problems: Sequence[Sequence[str]], engine: str, **options: Any) -> list[Result]:
+        """Solve problems by an engine. Results are certified only if the network is, at the start and at the end."""
         for problem in problems:
             self.check(problem)
         if "decoder" in vars(self):
             self.decoder.refresh()
         claimed, calls = self._claimed, self._network_calls
-        work = engines.Work(self.procedure, self.trained, partial(self._decode, claimed), lambda: claimed or self.table)
-        with own.blaming_runs(self.procedure):
-            results = solve(work, [tuple(problem) for problem in problems])
+        with own.blaming_runs(self.procedure) if self.procedure.source else nullcontext():
+            results = self._run_engine(engine, claimed, [tuple(problem) for problem in problems], **options)
         name, certificate = self.run.name, self.run.certificate
         certified = claimed is not None and self.certified and certificate is not None
         about = {
@@ -219,6 +218,18 @@ class Solver:
             "procedure": self.procedure,
         }
         return [dataclasses.replace(result, **about) for result in results]  # type: ignore[arg-type]
+
+    def _run_engine(
+        self, engine: str, claimed: Table | None, problems: list[tuple[str, ...]], **options: Any
+    ) -> list[Result]:
+        if engine == "table":
+            return table_engine.solve(self.procedure, claimed or self.table, problems, **options)
+        decode = partial(self._decode, claimed)
+        if engine == "sequential":
+            return sequential.solve(self.procedure, decode, problems, **options)
+        from alga.solve.engines import lookahead  # needs numpy
+
+        return lookahead.solve(self.trained, decode, problems, **options)
 
     @property
     def _claimed(self) -> Table | None:

@@ -10,7 +10,7 @@ import typer
 
 from alga.base import files
 from alga.cli.console import check_out, deliver, progress
-from alga.cli.options import ADDER, AsJson, OldModel, model_argument, one_model
+from alga.cli.options import ADDER, AsJson, OldModel, model_argument, one_model, option
 
 if TYPE_CHECKING:
     from alga.research.bench import Bench
@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 
 def bench(
     network: Annotated[str | None, model_argument(show_default=ADDER)] = None,
-    max_digits: Annotated[int, typer.Option(metavar="N", help="Time 100, 1,000, … digits, up to this.")] = 10**8,
+    max_digits: Annotated[int, option("N", "Time 100, 1,000, … digits, up to this.")] = 10**8,
     model: OldModel = None,
     json: AsJson = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the figures to this file, as JSON.")
-    ] = None,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw time per digit against length, as PNG or SVG.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Also write the figures to this file, as JSON.")] = None,
+    figure: Annotated[Path | None, option("FILE", "Draw time per digit against length, as PNG or SVG.")] = None,
 ) -> None:
     """Time every engine beside exact arithmetic.
 

@@ -14,7 +14,7 @@ from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli import completion
 from alga.cli.console import check_out, note, progress
-from alga.cli.options import Cluster, Workers
+from alga.cli.options import Cluster, RunsFolder, Workers, option
 from alga.research import records
 
 WHAT: Final = "comparison results"
@@ -30,16 +30,11 @@ def compare(
             autocompletion=completion.methods,
         ),
     ] = None,
-    setting: Annotated[str, typer.Option(metavar="SETTING", help="quick, small, or large (for a GPU).")] = "small",
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for single runs; those already in it are not repeated.")
-    ] = Path("runs/compare"),
-    results: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all records here.", show_default="OUT/compare.json")
-    ] = None,
+    setting: Annotated[str, option("SETTING", "quick, small, or large (for a GPU).")] = "small",
+    out: RunsFolder = Path("runs/compare"),
+    results: Annotated[Path | None, option("FILE", "Write all records here.", default="OUT/compare.json")] = None,
     page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the page here, figures beside it.", show_default="OUT/compare.md"),
+        Path | None, option("FILE", "Write the page here, figures beside it.", default="OUT/compare.md")
     ] = None,
     cluster: Cluster = None,
     workers: Workers = None,

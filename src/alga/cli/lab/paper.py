@@ -11,6 +11,7 @@ import typer
 from alga.base import files
 from alga.base.folders import Folder
 from alga.cli.console import check_folder, check_out, note, progress
+from alga.cli.options import option
 from alga.research import records
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ LARGEST_FIGURE: Final = 2**24  # bytes
 
 def paper(
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for runs and results; what is already in it is not repeated.")
+        Path, option("FOLDER", "Folder for runs and results; what is already in it is not repeated.")
     ] = Path("runs/paper"),
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the page here.", show_default="OUT/paper.md")
-    ] = None,
-    author: Annotated[Path | None, typer.Option(metavar="FILE", help="Also certify the author's weights.")] = None,
+    page: Annotated[Path | None, option("FILE", "Write the page here.", default="OUT/paper.md")] = None,
+    author: Annotated[Path | None, option("FILE", "Also certify the author's weights.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short version that takes about a minute.")] = False,
 ) -> None:
     """Repeat the paper's experiments and check its claims.

@@ -9,9 +9,9 @@ import typer
 
 from alga.cli import completion
 from alga.cli.console import check_folder, check_out, note, progress
-from alga.cli.options import Cluster, Workers
+from alga.cli.options import Cluster, RunsFolder, Workers, option
 
-Results = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder with the records of the studies.")]
+Results = Annotated[Path, option("FOLDER", "The folder with the records of the studies.")]
 
 
 def study(
@@ -21,9 +21,7 @@ def study(
             metavar="[STUDY]...", help="Which studies.", show_default="all", autocompletion=completion.studies
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for single runs; those already in it are not repeated.")
-    ] = Path("runs/lab"),
+    out: RunsFolder = Path("runs/lab"),
     results: Results = Path("results/lab"),
     quick: Annotated[bool, typer.Option("--quick", help="A short version that takes minutes.")] = False,
     cluster: Cluster = None,
@@ -53,9 +51,7 @@ def study(
 
 def report(
     results: Results = Path("results/lab"),
-    page: Annotated[Path, typer.Option(metavar="FILE", help="Write the page here, figures beside it.")] = Path(
-        "docs/lab.md"
-    ),
+    page: Annotated[Path, option("FILE", "Write the page here, figures beside it.")] = Path("docs/lab.md"),
 ) -> None:
     """Write the page and figures of the studies.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from alga.cli.console import as_json, check_out, note, progress
-from alga.cli.options import AsJson, Cluster, Workers
+from alga.cli.options import AsJson, Cluster, Workers, option
 from alga.research import records
 
 
@@ -18,8 +18,7 @@ def sweep(
         Path, typer.Argument(metavar="PLAN", help="A TOML file with the recipes and seeds (docs/sweeps.md).")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write results here, one line per run.", show_default="PLAN with .jsonl"),
+        Path | None, option("FILE", "Write results here, one line per run.", default="PLAN with .jsonl")
     ] = None,
     cluster: Cluster = None,
     workers: Workers = None,

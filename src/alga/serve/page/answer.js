@@ -1,12 +1,12 @@
 "use strict";
-// A question and its result: asks for the answer, the steps and the damage, and shows them when they belong together.
+// Asking a question: fetches answer, steps and damage, and shows them together as one result.
 
 const arity = () => (from.embedded ? state.catalogue.models[0].arity : 2);
 const verb = () => $("operation").value;
 const chosenModel = () => state.catalogue?.models.find((model) => model.name === $("model").value);
-const GRACE = 300; // milliseconds in which what comes is shown at once
+const GRACE = 300; // milliseconds: a result that arrives sooner replaces the old one directly
 
-// What the fields say. No character is dropped but white space around a number; what is no number is refused, not mended.
+// The content of the fields. Only white space around a number is dropped; anything else that is not a digit is refused.
 function request() {
   const typed = [$("a"), $("b")].slice(0, arity()).map((field) => field.value), model = $("model").value;
   return {
@@ -31,7 +31,7 @@ async function calculate({ step = 1, hurt = state.hurt, refused = "" } = {}) {
   } finally {
     clearTimeout(late);
   }
-  if (state.result === result) drawPaper(); // it may have got a note since
+  if (state.result === result) drawPaper(); // it may have a note by now
   else show();
 }
 
@@ -75,8 +75,8 @@ async function undamaged(result, current, show) {
   if (failed) result.note = `Not played${result.steps.length ? " to the end" : ""}: ${failed.message}.`;
 }
 
-// The same problem, with one weight of one network moved. What is wrong with the problem is an error; a weight that is
-// not there is not moved, and the problem is for the network as it is.
+// The same problem with one weight of one network changed. An invalid problem is an error; if the weight does not exist,
+// the undamaged network solves the problem.
 async function damaged(result) {
   const { verb, operands, model } = result.request;
   try {
@@ -132,7 +132,7 @@ function drawAnswer() {
     make("b", { id: "answer", textContent: text, className: isWrong(answer) ? "wrong" : "" }), make("small", { textContent: facts.join(" · ") }));
 }
 
-// `exact` is what is right; none where nobody has shown that the undamaged network is.
+// `exact` is the right answer; missing if the undamaged network is not certified.
 const isWrong = ({ answer, exact }) => typeof exact === "string" && answer !== exact;
 
 function judged(answer, verb) {

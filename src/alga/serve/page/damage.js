@@ -1,11 +1,11 @@
 "use strict";
-// One weight moved in a copy of the network on screen: what is set for it, and what became of it.
+// Damage: one weight changed in a copy of the network on screen; the controls and the outcome.
 
-let soon = 0; // the timer of a change that is not asked for yet
+let soon = 0; // the timer of a change that has not been requested yet
 
 const damagedNetwork = () => state.result?.hurt?.model ?? state.result?.network;
 const weightsOf = (name) => state.networks.get(name)?.weights;
-// Of a file only some amounts were tried; the slider counts them.
+// A file has copies for a few amounts only; the slider steps through them.
 const amountsOf = (weights) => weights.levels && [0, ...weights.levels].sort((a, b) => a - b);
 
 function amount() {
@@ -40,7 +40,7 @@ function drawDamage() {
   able("telling", result.damage?.example);
   $("verdict").replaceChildren(...verdict(result));
   $("amount").disabled = !weights;
-  if (!weights || soon) return; // what is being set just now stays as it is
+  if (!weights || soon) return; // the user is still changing the controls
   const amounts = amountsOf(weights), names = Object.keys(weights.tensors);
   if ($("tensor").dataset.network !== name) {
     $("tensor").dataset.network = name;

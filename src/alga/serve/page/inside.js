@@ -1,8 +1,8 @@
 "use strict";
-// One step laid open: its tokens, the probabilities of each token written, and every head's attention.
+// The inside of one step: its tokens, the probabilities of each generated token, and every head's attention.
 
 const shownToken = (token) => ({ "\n": "⏎", " ": "␣" })[token] ?? token;
-const LOG_SPAN = 24; // logits that a bar spans: what is less likely by more has no bar
+const LOG_SPAN = 24; // logits that a bar spans; less likely tokens have no bar
 
 function drawTokens(place, step) {
   const cut = step.prompt.lastIndexOf("C");
@@ -21,8 +21,8 @@ function percent(chance) {
   return `${(100 * chance).toFixed(2)} %`;
 }
 
-// The margin of each token: how far it leads the next one, or where it is wrong, how far the right one is behind it.
-// A token after a wrong one has none: nothing that could follow is right.
+// The margin of each token: how far it leads the runner-up or, if it is wrong, how far the right token is behind it.
+// Tokens after a wrong one have no margin: no continuation is right.
 function marginOf(ranked, i, { text, expected }) {
   const wrong = [...text].findIndex((token, j) => token !== expected?.[j]);
   const lead = (a, b) => Math.log(a.chance / b.chance).toFixed(1);
@@ -78,7 +78,7 @@ function svg(tag, attributes, text = "") {
   return element;
 }
 
-// From pale to deep (dark theme: from dim to bright): lightness alone tells, so any eye can read it.
+// From pale to deep (dark theme: from dim to bright): lightness alone encodes the value, so colour blindness does not matter.
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const parts = (name) => [1, 3, 5].map((i) => parseInt(style.getPropertyValue(name).trim().slice(i, i + 2), 16));

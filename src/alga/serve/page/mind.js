@@ -5,7 +5,7 @@ class Mind {
   constructor(canvas, frame, chosen, told) {
     Object.assign(this, { canvas, frame, chosen, told });
     this.used = null; // the cell of the current step
-    this.cursor = null; // the cell chosen by a person
+    this.cursor = null; // the cell that the user selected
     canvas.addEventListener("click", (event) => this.point(event));
     canvas.addEventListener("mousemove", (event) => this.hover(event));
     canvas.addEventListener("mouseleave", () => this.tell());
@@ -41,7 +41,7 @@ class Mind {
   }
 
   wrong = (cell) => cell.text !== cell.expected;
-  // Cubed, so that the fine differences between clear decisions are seen too.
+  // Cubed, so that small differences between clear decisions are visible.
   share = (cell) => ((cell.margin ?? 0) / this.most) ** 3;
 
   use(prompt) {
@@ -58,7 +58,7 @@ class Mind {
     this.turned = width < 600 && columns.length > contexts.length; // on a phone, columns go down
     const [across, down] = this.turned ? [contexts.length, columns.length] : [columns.length, contexts.length];
     const labels = this.turned ? { left: 26, top: 18 } : { left: 34, top: 18 };
-    const wide = (width - labels.left - 3) / across; // however narrow: what does not fit is not the whole
+    const wide = (width - labels.left - 3) / across; // however narrow: the whole domain must fit
     const high = this.turned ? Math.max(4, Math.min(9, 560 / down)) : Math.max(6, Math.min(16, 380 / down));
     Object.assign(this, { across, down, labels, wide: Math.min(wide, 46), high });
   }

@@ -1,12 +1,12 @@
 "use strict";
 // The network of the step on screen: its domain, its certificate, and the inside of a step.
 
-// What is known of the network shown: of the damaged copy where it is that one, else of the network itself.
+// The data of the network on screen: of the damaged copy if that one is shown, else of the network itself.
 const known = ({ network, hurtHere, damage }) => (hurtHere ? damage : state.networks.get(network));
 
 function drawNetwork() {
   const { result } = state, { network, hurtHere } = result, found = known(result);
-  if (!state.networks.has(network)) fetchNetwork(network); // of a damaged one too: its weights are asked for there
+  if (!state.networks.has(network)) fetchNetwork(network); // also for a damaged one: its list of weights is fetched there
   if (!found) {
     mind.clear();
     return drawCertificate(null);
@@ -16,7 +16,7 @@ function drawNetwork() {
   drawCertificate(found.certificate, hurtHere ? `${network}, one weight moved` : network);
 }
 
-const fetched = new Set(); // asked for since the result is on screen: what failed is asked for again with the next one
+const fetched = new Set(); // requested for this result; failed requests are repeated with the next one
 
 async function fetchNetwork(name) {
   if (fetched.has(name)) return;
@@ -48,7 +48,7 @@ function drawCertificate(certificate, name = "", missing = "") {
 
 // --- the inside of a step ----------------------------------------------------------------------------------------
 
-// Steps may go by faster than they can be laid open: one is asked for at a time, and then the latest. The title says which.
+// Steps may pass faster than their insides arrive: one request at a time, then the latest step. The title says which.
 async function lookInside(prompt, number = 0) {
   const { result } = state;
   state.looking = { result, model: result.network, prompt, number, hurt: result.hurtHere };

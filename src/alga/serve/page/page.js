@@ -1,5 +1,5 @@
 "use strict";
-// The page itself: what a person sets, what is shown for it, and the link that brings it back.
+// The page: its controls, and the link that restores what is on screen.
 
 // --- numbers to try ----------------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ function fit() {
 
 let remembered = "", later = 0;
 
-// Browsers object to an address that changes too often, as under a slider: it follows a moment later.
+// Browsers limit how often the address may change, so it is updated with a delay.
 function remember(wait = 200) {
   const { request: { verb, typed: [a, b = ""], engine, model }, done, hurt } = state.result;
   const parts = new URLSearchParams({ op: verb, a, b, step: done });

@@ -1,5 +1,5 @@
 "use strict";
-// The player: goes through the steps of the result, on paper and in the list.
+// The player: steps through the result, on paper and in the list.
 
 function goTo(done) {
   const { result } = state, before = damagedNetwork();
@@ -10,7 +10,7 @@ function goTo(done) {
   if (!state.playing) remember();
 }
 
-// A button that cannot be used stays where the keyboard is: it is marked, not taken away.
+// A button that cannot be used keeps keyboard focus: it is marked (aria-disabled), not disabled.
 const able = (id, yes) => $(id).setAttribute("aria-disabled", String(!yes));
 document.addEventListener("click", (event) => {
   if (event.target.closest("[aria-disabled='true']")) event.stopImmediatePropagation();
@@ -30,7 +30,7 @@ function drawPaper() {
   $("live").setAttribute("aria-live", quick ? "off" : "polite");
   $("live").textContent = told(result);
   const opened = step ?? (steps.length ? state.opened : result);
-  if (opened === state.opened) return; // what a person has opened since stays open
+  if (opened === state.opened) return; // the user has opened something else meanwhile
   state.opened = opened;
   if (step) lookInside(step.prompt, done);
   else closeInside();

@@ -1,5 +1,5 @@
 "use strict";
-// The problem as it stands on paper: numbers one above the other, carries above them, the answer growing below.
+// The problem on paper: numbers one above the other, carries above them, the answer below.
 
 function make(tag, properties = {}, ...children) {
   const { dataset, ...rest } = properties;
@@ -9,7 +9,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// Where a step of a problem stands, counted from the left.
+// The place of a step on paper, counted from the left.
 const placeOf = (problem, step) => (problem.from_right ? problem.columns - 1 - step : step);
 
 // What each place shows after `done` steps: carries above, the digits of the answer below.
@@ -34,7 +34,7 @@ function standing(problem, done) {
 // Draws the sheet after `done` steps, the last of them highlighted; of long numbers, the places around it.
 function drawSheet(sheet, problem, done) {
   const cell = parseFloat(getComputedStyle(sheet).getPropertyValue("--cell"));
-  const fits = Math.floor((sheet.clientWidth - 4) / cell) - 2; // two places are for what the last step has left over
+  const fits = Math.floor((sheet.clientWidth - 4) / cell) - 2; // two places are for the last step's carry
   const cut = problem.columns > fits;
   const edges = cut ? 56 : 0;
   const room = Math.max(5, Math.floor((sheet.clientWidth - 2 * edges - 4) / cell) - 1);
@@ -86,7 +86,7 @@ function clearSheet(sheet) {
   sheet.setAttribute("aria-label", "Nothing on paper");
 }
 
-// The paper's lines around the current step, each to be chosen. The keyboard stays with the current one.
+// The trace around the current step; each line can be selected. Keyboard focus stays on the current one.
 function drawSteps(list, steps, done, choose) {
   const most = 7;
   const from = Math.max(0, Math.min(done - 4, steps.length - most));

@@ -1,6 +1,6 @@
 "use strict";
-// Where the page asks: a server whose networks answer, or the answers of one network that lie in this file.
-// Neither adds digits: every output here is what a network wrote for a prompt.
+// Where answers come from: a server, or the recorded outputs of one network in this file.
+// Neither adds digits here: every output was written by a network for a prompt.
 
 class Refused extends Error {}
 
@@ -34,7 +34,7 @@ class Server {
   damage = async (hurt, problem) => (await asked("v1/damage", { ...hurt, problem })).json();
   answer = async (verb, request) => (await asked(`v1/${verb}`, request)).json();
 
-  // Calls `heard` with each server-sent event as it comes, until it says false.
+  // Calls `heard` with each server-sent event as it arrives, until that returns false.
   async steps(verb, { operands, model }, heard) {
     const answer = await asked(`v1/${verb}/steps`, { operands, model });
     const reader = answer.body.getReader();
@@ -57,7 +57,7 @@ class Server {
 
 // --- without a server --------------------------------------------------------------------------------------------
 
-// The server's rule for numbers, in its words: digits of the base and nothing else.
+// The server's rule for numbers, with the same messages: digits of the base and nothing else.
 function number(text, base) {
   const written = base > 10 ? text.toLowerCase() : text;
   if (!written) throw new Refused("a number needs at least one digit, got the empty text");
@@ -91,7 +91,7 @@ class Embedded {
   domain = async () => this.content.domain;
   weights = async () => ({ tensors: {}, favourite: this.content.weight, levels: this.content.levels.map((level) => level.amount) });
 
-  // `cells` has the margins; `broken` says that what makes no sense is the network's doing.
+  // `cells` has the margins; `broken`: the copy is damaged, so an invalid output is the network's failure, not bad input.
   solve(table, cells, operands, broken = false) {
     const { base, sign } = this.content.models.models[0];
     const rows = operands.map((text) => number(text, base));
@@ -119,7 +119,7 @@ class Embedded {
       const text = last ? table.ending[output] : written;
       steps.push({ prompt, text: `${output}S`, expected, margin, written: text, carry });
       if (last && text === null) {
-        failure = `the last output, ${output}, goes on: with these numbers there is no answer`;
+        failure = `the last output is ${output}, which cannot end a problem: these numbers have no answer`;
         if (!broken) throw new Refused(failure);
       }
       before = output;

@@ -1,10 +1,10 @@
 "use strict";
-// What is on screen: one result, from which everything is drawn. A new one takes its place as a whole, never in part.
+// What is on screen: one result, from which everything is drawn. A new result replaces it as a whole.
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 40, 120, 400]; // steps a second
-const QUICK = 4; // what goes by faster is not read out
-const OPERATIONS = { // kind: of step that a network is chosen for; network: the shipped one that is asked unless one is named
+const QUICK = 4; // faster steps are not announced to screen readers
+const OPERATIONS = { // kind: the kind of step a network is chosen for; network: the shipped one used by default
   add: { name: "Add", sign: "+", kind: "add", network: "addition", carries: true },
   sub: { name: "Subtract", sign: "−", kind: "sub", network: "subtraction", carries: true },
   mul: { name: "Multiply", sign: "×", kind: "times", network: "times-a-digit" },
@@ -14,7 +14,7 @@ const OPERATIONS = { // kind: of step that a network is chosen for; network: the
 const said = (number) => number.toLocaleString("en");
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-// One problem as it was asked, and all that came of it.
+// One problem and everything that was computed for it.
 class Result {
   error = ""; // why there is no answer
   answer = null;
@@ -23,8 +23,8 @@ class Result {
   problems = []; // in order, each with its steps
   steps = []; // of all problems, in order: { ...step, problem, index, bad }
   done = 0; // steps
-  damage = null; // what became of the network that one weight was moved in
-  refused = ""; // why it was not moved
+  damage = null; // the report on the damaged copy
+  refused = ""; // why no weight was changed
 
   constructor(request, hurt, wanted, refused) {
     Object.assign(this, { request, hurt, wanted, refused });
@@ -49,7 +49,7 @@ class Result {
   get step() { return this.steps[this.done - 1]; }
   get problem() { return this.step?.problem ?? this.problems[0]; }
   get answeredBy() { return !this.answer?.model ? [] : this.answer.model === this.request.model ? [this.request.model] : this.answer.model.split(", "); }
-  // The network that is shown: whose step it is; without steps, who answered, or who would have been asked.
+  // The network on screen: that of the current step; without steps, the one that answered or would have.
   get network() { return this.problem?.model ?? this.answeredBy[0] ?? this.request.network; }
   get hurtHere() { return this.hurt?.model === this.network ? this.hurt : null; }
 }
@@ -58,10 +58,10 @@ const from = source();
 const state = {
   catalogue: null,
   result: null, // on screen
-  asked: 0, // the number of the latest question: what answers an earlier one is dropped
-  hurt: null, // the damage that the latest question is for
+  asked: 0, // the number of the latest question; answers to earlier ones are dropped
+  hurt: null, // the damage in the latest question
   playing: false,
   networks: new Map(), // by name: { domain, certificate, weights }
   insides: new Map(), looking: null, fetching: false,
-  opened: null, // the step whose inside was opened last; the result, where it has no steps
+  opened: null, // the step whose inside was opened last; the result if it has no steps
 };

@@ -1,5 +1,8 @@
-"""Engines: ways from operands to an answer by chained steps. All of them give the same answer."""
+"""Engines: ways from operands to an answer by chained steps. All of them give the same answer.
 
-from alga.solve.engines.registry import Engine, Work, find, names
+`sequential` is the paper's procedure, `table` looks the same steps up, `lookahead` finds all carries at once.
+"""
 
-__all__ = ["Engine", "Work", "find", "names"]
+from alga.solve.engines import sequential, table
+
+__all__ = ["sequential", "table"]  # lookahead needs numpy: import it when it runs

@@ -1,16 +1,15 @@
 """All carries of a problem in O(log n) rounds, each one batch through a network that has learned three small maps.
 
 Round 1 asks what every column does to a carry. Then stretches of columns are composed, twice as long in every round
-(Hillis and Steele's scan), until each column knows all that came before it; the last round asks for the digits. Equal
-prompts are computed once within a round, and nothing is remembered from one round to the next. docs/lookahead.md has
-the lemma.
+(Hillis and Steele's scan), until each covers all columns before it; the last round asks for the digits. Equal prompts
+are computed once per round, and nothing is cached across rounds. docs/lookahead.md has the lemma.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,26 +19,25 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.solve.engines.rows import row_of
 from alga.solve.result import Result, failure_at
-from alga.tasks import Lookahead
+from alga.tasks import Lookahead, Task
 from alga.trust.table import UNCERTAIN
 
 if TYPE_CHECKING:
     from alga.network.decoder import Decode
 
-COLUMNS: Final = 2**16  # columns are found by two bytes, 0 where a row has ended
-KNOWN: Final = 2**10  # texts that a network may write, many more than any has
-
+COLUMNS: Final = 2**16  # a column is coded as two bytes, 0 after the end of a row
+KNOWN: Final = 2**10  # most texts that a network may write
 BLOCK: Final = 2**20  # places at a time: bounds memory
 
 Codes = NDArray[np.integer[Any]]
 
 
 class _FailedError(Exception):
-    """The network wrote no output."""
+    """The network wrote an invalid output."""
 
 
 def solve(
-    maps: Lookahead,
+    trained: Task,
     decode: Decode,
     problems: Sequence[tuple[str, ...]],
     *,
@@ -47,6 +45,7 @@ def solve(
     cancel: Cancellation | None = None,
 ) -> list[Result]:
     """Solve problems one after the other; `watch` counts columns."""
+    maps = cast(Lookahead, trained)
     total, done = sum(max(map(len, operands)) for operands in problems), 0
     results = []
     for operands in problems:
@@ -56,7 +55,7 @@ def solve(
 
 
 class _Scan:
-    """One problem; a text that the network wrote is known by its number."""
+    """One problem; texts that the network wrote are numbered."""
 
     def __init__(self, maps: Lookahead, decode: Decode, cancel: Cancellation | None) -> None:
         self._maps, self._decode, self._cancel = maps, decode, cancel
@@ -67,7 +66,7 @@ class _Scan:
         self._uncertain: str | None = None
 
     def solve(self, operands: tuple[str, ...]) -> Result:
-        """Solve the problem, or say at which prompt the network failed."""
+        """Solve the problem; a prompt at which the network failed is reported in the result."""
         try:
             answer = self._answer(self._columns(operands))
         except _FailedError:
@@ -96,30 +95,24 @@ class _Scan:
                 _column_of(int(columns[0])), {_column_of(code) for code in np.flatnonzero(others).tolist()}
             ):
                 return columns
-        served.columns(*operands)  # says what is wrong
-        raise AlgaError(f"{served.name} has no columns that the engine lookahead can take")
+        served.columns(*operands)  # raises for operands that are no problem
+        raise AlgaError(f"{served.name} has columns that the engine lookahead cannot handle")
 
     def _answer(self, columns: NDArray[np.uint16]) -> str:
-        maps, width = self._maps, len(columns)
-        status = np.empty(width + 1, np.uint16)  # of all up to a place; the first is what comes before all columns
+        maps, texts, width = self._maps, self._texts, len(columns)
+        status = np.empty(width + 1, np.uint16)  # of all columns before a place
         status[0] = self._number(maps.start)
         self._round(lambda part: columns[part], _column_of, status[1:])
         reach = 1
         while reach <= width:
             later, earlier = status[reach:], status[:-reach]
             pairs = partial(_paired, later, earlier, KNOWN)
-            self._round(pairs, lambda pair: self._composition(*divmod(pair, KNOWN)), later)
+            self._round(pairs, lambda pair: maps.composition(texts[pair // KNOWN], texts[pair % KNOWN]), later)
             reach *= 2
         past = np.append(columns, np.uint16(0))  # the place past the last column has no digits
         places = partial(_paired, status, past, COLUMNS)
-        self._round(places, lambda place: self._emission(*divmod(place, COLUMNS)), status)
+        self._round(places, lambda place: maps.emission(texts[place // COLUMNS], _column_of(place % COLUMNS)), status)
         return maps.serves.tidied(self._joined(status[::-1] if maps.serves.layout.from_right else status))
-
-    def _composition(self, later: int, earlier: int) -> str:
-        return self._maps.composition(self._texts[later], self._texts[earlier])
-
-    def _emission(self, carry: int, column: int) -> str:
-        return self._maps.emission(self._texts[carry], _column_of(column))
 
     def _joined(self, numbers: NDArray[np.uint16]) -> str:
         if all(len(text) == 1 and text.isascii() for text in self._texts):
@@ -129,7 +122,8 @@ class _Scan:
     def _round(self, asked: Callable[[slice], Codes], prompt_of: Callable[[int], str], to: NDArray[np.uint16]) -> None:
         """Ask the network about every code, equal ones once, and write the number of each answer.
 
-        `asked` gives some of the codes; what is written over is asked for first, so blocks go from last to first.
+        `asked` returns some of the codes. Blocks go from last to first, so that codes are read before they are
+        overwritten.
         """
         if self._cancel is not None:
             self._cancel.check()

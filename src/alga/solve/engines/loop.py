@@ -1,6 +1,6 @@
 """The compiled loop over columns, from texts to text or from files to file in bounded memory.
 
-Importing this takes numba, half a second: `table.py` does so only for long problems.
+Importing this loads numba, which takes half a second, so `table.py` imports it only for long problems.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from alga.network.compiled import call, compiled
 from alga.solve.engines.machine import Machine
 from alga.solve.engines.rows import FileRow, NoColumnError, Row, row_of
 
-TEXT_BLOCK: Final = 2**17  # columns at a time: what lies between reading and writing stays in the cache
+TEXT_BLOCK: Final = 2**17  # columns at a time: the buffers fit the CPU cache
 FILE_BLOCK: Final = 2**22
-ROOM: Final = 16  # characters that the first or the last step may write, many more than any table here does
+ROOM: Final = 16  # most characters that the first or the last step may write
 
 Bytes = NDArray[np.uint8]
 
@@ -27,8 +27,8 @@ Bytes = NDArray[np.uint8]
 def _run(words: NDArray[np.uint64], upper: Bytes, lower: Bytes, out: Bytes, state: int, from_right: bool) -> np.int64:
     """Write what every column writes, in the class that the columns before it lead to.
 
-    `state` is eight times the class at the beginning; the same is returned for the end, or -1 where two bytes are no
-    column. All that a class decides is by how far a column's word is shifted, so no column waits for memory.
+    `state` is eight times the class at the start. Returns the same for the end, or -1 if two bytes are not a column.
+    The class only decides how far a column's word is shifted, so memory access never waits for the previous column.
     """
     at, seen = np.uint64(state), np.uint64(0)
     size = len(upper)
@@ -42,9 +42,9 @@ def _run(words: NDArray[np.uint64], upper: Bytes, lower: Bytes, out: Bytes, stat
 
 
 class Loop:
-    """One problem's columns, counted from the left; the first and the last walked are looked up in the table.
+    """One problem's columns, counted from the left.
 
-    The first has no context, and of the last the whole ending counts.
+    The first and the last step are looked up in the table: the first has no context, the last writes its ending.
     """
 
     def __init__(self, machine: Machine, rows: Sequence[Row]) -> None:
@@ -94,9 +94,9 @@ class Loop:
 
 
 def text_of(machine: Machine, texts: Sequence[str]) -> str:
-    """Return all that the steps of a problem of three or more columns write, in reading order; its rows are ASCII."""
+    """Return what all steps of a problem write, in reading order; at least three columns, in ASCII."""
     loop, from_right = Loop(machine, [row_of(text) for text in texts]), machine.procedure.layout.from_right
-    # One buffer for the whole answer, wide enough at both ends: long texts are not copied once more to be joined.
+    # One buffer for the whole answer with room at both ends, so that long texts are not copied again to be joined.
     out = np.empty(loop.width + 2 * ROOM, np.uint8)
     starts = range(1, loop.width - 1, TEXT_BLOCK)
     state = loop.first_state
@@ -104,7 +104,7 @@ def text_of(machine: Machine, texts: Sequence[str]) -> str:
         stop = min(start + TEXT_BLOCK, loop.width - 1)
         state = loop.run(start, stop, state, out[ROOM + start : ROOM + stop])
     ending = loop.ending(state)
-    if not loop.first_written:  # a procedure of which only the ending is read
+    if not loop.first_written:  # only the ending is part of the answer
         return ending.decode("ascii")
     left, right = (ending, loop.first_written) if from_right else (loop.first_written, ending)
     begin, end = ROOM + 1 - len(left), ROOM + loop.width - 1 + len(right)
@@ -116,7 +116,7 @@ def text_of(machine: Machine, texts: Sequence[str]) -> str:
 
 
 def stream(machine: Machine, rows: Sequence[FileRow], sink: BinaryIO, watch: Watch = unwatched) -> None:
-    """Solve one problem from files to a file, right to left; `watch` is told of columns, each read twice.
+    """Solve one problem from files to a file, right to left; `watch` counts columns, each read twice.
 
     The first pass goes from right to left and keeps the state at each block's right edge; the second goes from left to
     right and writes. So the leading digit is known before anything is written.
@@ -140,7 +140,7 @@ def stream(machine: Machine, rows: Sequence[FileRow], sink: BinaryIO, watch: Wat
 
 
 def _write(sink: BinaryIO, digits: bytes, leading: bool) -> bool:
-    """Write digits, but no leading zeros; return whether all that came so far were."""
+    """Write digits without leading zeros; return whether all so far were zeros."""
     digits = digits.lstrip(b"0") if leading else digits
     sink.write(digits)
     return leading and not digits

@@ -1,9 +1,9 @@
-"""What a table computes, boiled down: which contexts act alike, and what each column does to them.
+"""A table as a minimal state machine: which contexts are equivalent, and what each column does to them.
 
-Everything here is gathered from the table; nothing is known of the procedure. Contexts are put into one *class* when
-no column tells them apart, now or later (addition: with and without a carry). Where there are at most four classes and
-columns are one character above another, all that a column can do fits into one 64-bit word, and sums run through it as
-fast as memory allows (`loop.py`). Every other table is replayed step by step.
+Everything here is derived from the table, not from the procedure. Contexts are in one *class* if no column
+distinguishes them, now or later (addition: with and without a carry). With at most four classes and columns of at most
+two characters, all that a column can do fits into one 64-bit word, and `loop.py` runs at memory speed. Every other
+table is replayed step by step.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-CLASSES: Final = 4  # the most that a word holds: a byte for what is written, a byte for the next class
-ROWS: Final = 2  # the most that a word is found by
+CLASSES: Final = 4  # per word: a byte for what is written and a byte for the next class, of each
+ROWS: Final = 2  # per word: it is indexed by two bytes
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Contexts that act alike, and what each column does to each class."""
+    """Classes of equivalent contexts, and what each column does to each class."""
 
     of: dict[str, int]  # every reachable output -> its class
-    like: tuple[str, ...]  # for each class, a context that stands for it
+    like: tuple[str, ...]  # for each class, one of its contexts
     moves: dict[str, tuple[tuple[str, int], ...]]  # column -> for each class, what is written and the next class
 
 
 class Machine:
-    """A table made ready to run; `after[context][column]` is what the network answers."""
+    """A table ready to run; `after[context][column]` is the network's output."""
 
     def __init__(self, procedure: Procedure, table: Table) -> None:
         self.procedure, self.table = procedure, table
@@ -45,7 +45,7 @@ class Machine:
 
     @cached_property
     def words(self) -> NDArray[np.uint64] | None:
-        """A word for each pair of bytes that is a column, all ones for the others; None where words won't do.
+        """A word for each pair of bytes that is a column, all ones for other pairs; None if the table does not fit.
 
         From the low end: four bytes with what is written in each class, four with eight times the class that follows.
         """
@@ -64,7 +64,7 @@ class Machine:
 
 
 class _Contexts(dict[str | None, "_Replies"]):
-    """Context -> what the network answers after it, made on first use."""
+    """Context -> outputs after it, made on first use."""
 
     def __init__(self, procedure: Procedure, table: Table) -> None:
         super().__init__()
@@ -92,12 +92,12 @@ class _Replies(dict[str, str | None]):
 
 @lru_cache(maxsize=64)
 def machine_of(procedure: Procedure, table: Table) -> Machine:
-    """Return the machine of a table, made once."""
+    """Return the machine of a table, cached."""
     return Machine(procedure, table)
 
 
 def _classes(procedure: Procedure, table: Table) -> Classes | None:
-    """Sort the reachable contexts into classes, as coarse as can be; None where the table is not sure of its step."""
+    """Return the coarsest classes of the reachable contexts; None if the table has failures or uncertain prompts."""
 
     def respond(situations: Sequence[Situation]) -> list[str | None]:
         return [table.outputs[procedure.prompt(context, column)] for context, column in situations]
@@ -137,7 +137,7 @@ def _numbered(signatures: dict[str, tuple[object, ...]]) -> dict[str, int]:
 
 
 def _fits(procedure: Procedure, classes: Classes) -> bool:
-    """Tell whether columns are found by two bytes, and all write one or all write nothing."""
+    """Return whether columns fit two bytes, and every step writes one character or every step writes none."""
     chars = {procedure.written(output) for output in classes.of}
     return (
         procedure.layout.by_rows
@@ -149,7 +149,7 @@ def _fits(procedure: Procedure, classes: Classes) -> bool:
 
 
 def _places(column: str, procedure: Procedure) -> list[int]:
-    """Return the pairs of bytes, upper row first, that stand for a column; 0 where a row has ended."""
+    """Return the pairs of bytes that stand for a column, upper row first; 0 after the end of a row."""
     if len(column) == ROWS:
         return [ord(column[0]) << 8 | ord(column[1])]
     return [ord(column) << 8] + ([ord(column)] if procedure.layout.arity == ROWS else [])

@@ -1,4 +1,4 @@
-"""Rows of digits that are read in blocks: texts in memory, or files larger than memory."""
+"""Rows of digits, read in blocks: texts in memory, or files larger than memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from alga.base.errors import AlgaError
 from alga.tasks.numbers import number, stranger
 
-BLOCK: Final = 2**20  # bytes read at a time while a file's leading zeros and ends of lines are skipped
+BLOCK: Final = 2**20  # bytes read at a time to skip leading zeros and line ends
 LINE_END: Final = b"\r\n"
 
 
 class NoColumnError(Exception):
-    """Characters that stand one above the other are no column of the task."""
+    """Characters one above the other that are not a column of the task."""
 
 
 class Row:
-    """Digits from the left; `read(start, stop)` gives some of them as bytes."""
+    """Digits from the left; `read(start, stop)` returns some of them as bytes."""
 
     def __init__(self, size: int, read: Callable[[int, int], bytes]) -> None:
         self.size, self.read = size, read
@@ -27,7 +27,7 @@ class Row:
         """Return the row's part of the columns `start` to `stop`, counted from the left, of `width` in all."""
         before = width - self.size if from_right else 0
         digits = self.read(max(0, start - before), max(0, min(stop - before, self.size)))
-        if b"\0" in digits:  # which would look like a place where the row has ended
+        if b"\0" in digits:  # would be taken for the end of the row
             raise NoColumnError
         return digits.rjust(stop - start, fill) if from_right else digits.ljust(stop - start, fill)
 
@@ -38,7 +38,7 @@ def row_of(text: str) -> Row:
 
 
 class FileRow(Row):
-    """A file that holds one number and perhaps an end of line; leading zeros are passed over."""
+    """A file that holds one number and perhaps a line end; leading zeros are skipped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class FileRow(Row):
             self._begin = 0
             end = self._last_digit(self._state[0])
             if end == 0:
-                number("")  # says what is wrong
+                number("")  # raises
             self._begin = self._first_digit(end)
         except BaseException:
             self._file.close()
@@ -56,13 +56,13 @@ class FileRow(Row):
         super().__init__(end - self._begin, self._read)
 
     def close(self) -> None:
-        """Close the file; refuse one that was changed meanwhile."""
+        """Close the file; raise if it changed while it was read."""
         self._file.close()
         if self._status() != self._state:
             raise self._changed()
 
     def refuse_strangers(self, digits: str) -> None:
-        """Raise an error that names the first character that is no digit, if there is one."""
+        """Raise an error that names the first character that is not a digit, if any."""
         for start in range(0, self.size, BLOCK):
             block = self._read(start, min(start + BLOCK, self.size))
             if block.translate(None, digits.encode()):
@@ -71,7 +71,7 @@ class FileRow(Row):
                 raise AlgaError(f"{self.path}: {stranger(char, self._begin + start + place, digits)}")
 
     def _last_digit(self, end: int) -> int:
-        """Return where what is no end of a line ends."""
+        """Return the position after the last character that is not a line end."""
         while end:
             start = max(0, end - BLOCK)
             if kept := self._read(start, end).rstrip(LINE_END):

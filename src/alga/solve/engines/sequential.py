@@ -1,7 +1,7 @@
 """The paper's procedure to the letter: one network step per column, each reading the previous step's output.
 
 Many problems run side by side: a round takes one column of each, and equal prompts are computed once *within* a round.
-Nothing is remembered from one round to the next, so every answer is the network's own.
+Nothing is cached across rounds, so every answer is the network's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The network's own table, run at memory speed: no network call, the same answer.
 
-Short problems are replayed column by column. Long ones go through the compiled loop of `loop.py` where the table allows
-it (`machine.py` says when); loading the compiler takes as long as replaying some million columns, so the first million
-are replayed.
+Short problems are replayed column by column. Long ones go through the compiled loop of `loop.py` if the table allows it
+(`machine.py`). Loading the compiler takes as long as replaying a million columns, so the first million are replayed.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def replay(machine: Machine, operands: tuple[str, ...]) -> Result:
 
 
 def streams(procedure: Procedure, table: Table) -> bool:
-    """Tell whether files can be solved in bounded memory: the loop takes the table, and rows are the operands."""
+    """Return whether files can be solved in bounded memory: the table fits the loop, and rows are the operands."""
     layout = procedure.layout
     return layout.plain and layout.from_right and procedure.numeric and machine_of(procedure, table).words is not None
 
@@ -118,7 +117,7 @@ def _first_uncertain(machine: Machine, columns: list[str], outputs: list[str]) -
 
 
 def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Result | None:
-    """Solve one problem by the compiled loop; None where that does not pay or cannot be."""
+    """Solve one problem by the compiled loop; None if that does not pay or is impossible."""
     procedure, longest = machine.procedure, max(map(len, operands))
     ready = "alga.solve.engines.loop" in sys.modules or machine.replayed + longest > COMPILE_FROM
     if longest < SHORT or not ready or machine.words is None:
@@ -131,17 +130,17 @@ def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Result | None:
     try:
         answer = procedure.tidied(loop.text_of(machine, texts))
     except NoColumnError:
-        return None  # replaying says what is wrong
+        return None  # replaying raises the right error
     return Result(operation=procedure.name, operands=operands, answer=answer, step_count=max(map(len, texts)))
 
 
 def _rows(procedure: Procedure, operands: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the rows for the loop; None where it has none to read, or where replaying says what is wrong."""
-    # Where the rows are the operands themselves, the loop finds a wrong character faster than reading them first does.
+    """Return the rows for the loop; None if there are none, or if replaying will raise the right error."""
+    # If the rows are the operands themselves, the loop itself finds a wrong character, faster than a check first.
     if procedure.layout.plain and all(text and text.isascii() for text in operands):
         return tuple(map(without_zeros, operands))
     try:
         rows = procedure.layout.rows(*operands)
-    except Exception:  # a person's own may raise anything
+    except Exception:  # a user's own layout may raise anything
         return None
     return rows if rows and all(row.isascii() for row in rows) else None
