@@ -22,7 +22,7 @@ import pytest
 import torch
 
 from alga import tasks
-from alga.network.decoder import Decode, Decoded
+from alga.network.step import Decode, Step
 from alga.network.tokens import Tokens
 from alga.runs import SHIPPED
 from alga.runs.recipe import Recipe
@@ -136,9 +136,9 @@ def faulty() -> Callable[..., Decode]:
     def make(task: Task, faults: Mapping[str, str] = {}, margin: float = 9.0) -> Decode:
         tokens = Tokens.of(task.domain)
 
-        def decode(prompts: Sequence[str]) -> list[Decoded]:
+        def decode(prompts: Sequence[str]) -> list[Step]:
             texts = [faults[p] if p in faults else f"{task.domain[p].output}S" for p in prompts]
-            return [Decoded(text, tokens.output(text), margin) for text in texts]
+            return [Step(p, text, tokens.output(text), margin) for p, text in zip(prompts, texts, strict=True)]
 
         return decode
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from alga.base.cancellation import Cancellation
+    from alga.network.step import Step
     from alga.solve.arithmetic import Arithmetic as Arithmetic
     from alga.solve.calculator import Calculator, load
-    from alga.solve.result import Result, Step
+    from alga.solve.result import Result
     from alga.trust.certificate import Certificate
 
 __all__ = ["AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Step", "load"]
@@ -30,7 +31,7 @@ _MODULES = {
     "Cancellation": "alga.base.cancellation",
     "Certificate": "alga.trust.certificate",
     "Result": "alga.solve.result",
-    "Step": "alga.solve.result",
+    "Step": "alga.network.step",
     "load": "alga.solve.calculator",
 }
 

@@ -22,12 +22,12 @@ import httpx
 import pytest
 
 from alga.base.errors import AlgaError
+from alga.network.step import Step
 from alga.runs import SHIPPED
 from alga.serve import content, damage, single
 from alga.serve.events import TraceListener
 from alga.serve.limits import Limits, RefusedError, check_digits
 from alga.serve.registry import ModelRegistry
-from alga.solve.result import Step
 from alga.solve.solver import Solver
 from tests.conftest import ROOT, Alga, program
 from tests.serving import serving

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.network.decoder import Decode, Decoded
+from alga.network.step import Decode, Step
 from alga.solve import evaluation
 from alga.solve.engines import lookahead
 from alga.solve.solver import Solver
@@ -28,8 +28,8 @@ Make = Callable[..., Decode]
 @settings(max_examples=200, deadline=None)
 @given(*[st.text("0123456789", min_size=1, max_size=70)] * 2)
 def test_the_three_maps_spell_the_sum(a: str, b: str) -> None:
-    def decode(prompts: list[str]) -> list[Decoded]:
-        return [Decoded(f"{TASK.domain[p].output}S", TASK.domain[p].output, 9.0) for p in prompts]
+    def decode(prompts: list[str]) -> list[Step]:
+        return [Step(p, f"{TASK.domain[p].output}S", TASK.domain[p].output, 9.0) for p in prompts]
 
     (solution,) = lookahead.solve(TASK, decode, [(a, b)])  # type: ignore[arg-type]
     assert solution.answer == str(int(a) + int(b))
@@ -58,7 +58,7 @@ def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: i
 def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Make) -> None:
     exact, asked = faulty(TASK), []
 
-    def decode(prompts: list[str]) -> list[Decoded]:
+    def decode(prompts: list[str]) -> list[Step]:
         asked.append(list(prompts))
         return exact(prompts)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.network.decoder import Decode, Decoded
+from alga.network.step import Decode, Step
 from alga.solve.engines import sequential
 from alga.solve.solver import Solver
 
@@ -61,7 +61,7 @@ def test_many_problems_side_by_side_are_answered_as_one_by_one(adder: Solver) ->
 def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Callable[..., Decode]) -> None:
     exact, asked = faulty(ADDITION), []
 
-    def decode(prompts: Sequence[str]) -> list[Decoded]:
+    def decode(prompts: Sequence[str]) -> list[Step]:
         asked.append(list(prompts))
         return exact(prompts)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.network.decoder import Decode
+from alga.network.step import Decode
 from alga.solve import evaluation
 from alga.solve.calculator import Calculator
 from alga.solve.engines import loop, sequential

@@ -13,7 +13,8 @@ import torch
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.compiled import Compiled
-from alga.network.decoder import Decode, Decoded, Decoder
+from alga.network.decoder import Decoder
+from alga.network.step import Decode, Step
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate, certify
 from alga.trust.table import Table, extract
@@ -57,11 +58,11 @@ def test_a_certificate_is_of_compiled_code_and_of_torch(adder: Solver, monkeypat
     asked: dict[str, int] = {"compiled": 0, "torch": 0}
     one_by_one, in_chunks = Decoder._one_by_one, Decoder._in_chunks
 
-    def compiled(self: Decoder, network: Compiled, prompts: list[str]) -> list[Decoded]:
+    def compiled(self: Decoder, network: Compiled, prompts: list[str]) -> list[Step]:
         asked["compiled"] += len(prompts)
         return one_by_one(self, network, prompts)
 
-    def by_torch(self: Decoder, prompts: list[str]) -> list[Decoded]:
+    def by_torch(self: Decoder, prompts: list[str]) -> list[Step]:
         asked["torch"] += len(prompts)
         return in_chunks(self, prompts)
 
@@ -84,9 +85,9 @@ def test_a_tie_hardly_a_margin_and_logits_that_are_no_numbers_are_refused(
 def test_one_margin_that_is_no_number_is_not_passed_over(faulty: Callable[..., Decode]) -> None:
     decode = faulty(ADDITION)
 
-    def once(prompts: list[str]) -> list[Decoded]:
+    def once(prompts: list[str]) -> list[Step]:
         steps = zip(prompts, decode(prompts), strict=True)
-        return [Decoded(s.text, s.output, float("nan") if p == "55" else s.margin) for p, s in steps]
+        return [Step(p, s.text, s.output, float("nan") if p == "55" else s.margin) for p, s in steps]
 
     certificate, _ = certify(ADDITION.domain, once, **IDENTITY)  # type: ignore[arg-type]
     assert [failure.prompt for failure in certificate.failures] == ["55"]
@@ -96,9 +97,9 @@ def test_one_margin_that_is_no_number_is_not_passed_over(faulty: Callable[..., D
 def test_the_least_margin_and_its_place_are_found(faulty: Callable[..., Decode]) -> None:
     decode = faulty(ADDITION)
 
-    def narrow(prompts: list[str]) -> list[Decoded]:
+    def narrow(prompts: list[str]) -> list[Step]:
         steps = zip(prompts, decode(prompts), strict=True)
-        return [Decoded(s.text, s.output, 0.25 if p == "19C99" else s.margin) for p, s in steps]
+        return [Step(p, s.text, s.output, 0.25 if p == "19C99" else s.margin) for p, s in steps]
 
     certificate, table = certify(ADDITION.domain, narrow, **IDENTITY)  # type: ignore[arg-type]
     assert (certificate.least_margin, certificate.least_margin_prompt) == (0.25, "19C99")
@@ -109,7 +110,7 @@ def test_the_table_follows_a_faulty_network_beyond_the_tasks_domain(faulty: Call
     asked: list[str] = []
     exact = faulty(ADDITION, {"55": "77S"})
 
-    def decode(prompts: list[str]) -> list[Decoded]:
+    def decode(prompts: list[str]) -> list[Step]:
         asked.extend(prompts)
         inside = [prompt if prompt in ADDITION.domain else "12" for prompt in prompts]
         return exact(inside)

@@ -22,7 +22,7 @@ from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decoded
+    from alga.network.step import Step
 
 TABLE_FORMAT: Final = "alga-table-1"
 TRIES: Final = 10  # problems of each length to compare rows and operands on
@@ -152,7 +152,7 @@ def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
     import numpy as np  # noqa: PLC0415
 
     tokens, domain = solver.run.config.tokens, list(solver.trained.domain)
-    expected: list[Decoded] = solver.decode(domain)
+    expected: list[Step] = solver.decode(domain)
     ids = np.array(tokens.prompts(domain), np.int64)
     together = run(ids)
     for i, step in enumerate(expected):

@@ -8,7 +8,7 @@ prompt both ways.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import metadata
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from alga.network.canonical import unfolded
 from alga.network.compiled import Compiled
 from alga.network.config import ModelConfig
+from alga.network.step import Decode, Step
 from alga.network.tokens import STOP_ID, Tokens
 
 if TYPE_CHECKING:
@@ -51,21 +52,6 @@ class Source(Protocol):
         """The torch module, built on first use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """What the network wrote for one prompt: the text with its `S`, and the output if the text is well formed.
-
-    The margin is the chosen token's logit minus the largest other, least over every token generated, `S` included.
-    """
-
-    text: str
-    output: str | None
-    margin: float
-
-
-Decode = Callable[[Sequence[str]], list[Decoded]]
-
-
 @dataclass(frozen=True)
 class Detail:
     """The inside of one step: the tokens at its positions, each generated token's probabilities, all attention."""
@@ -91,14 +77,14 @@ class Decoder:
         """The network as a torch module."""
         return self._source.model
 
-    def __call__(self, prompts: Sequence[str]) -> list[Decoded]:
+    def __call__(self, prompts: Sequence[str]) -> list[Step]:
         """Decode a batch of prompts; one that is too long, after a wrong output, gets an empty answer."""
         compiled = self._plain if self._source.opened is None else self._module.compiled()
         return (
             self.by_torch(prompts) if compiled is None else self._fitting(prompts, partial(self._one_by_one, compiled))
         )
 
-    def by_torch(self, prompts: Sequence[str]) -> list[Decoded]:
+    def by_torch(self, prompts: Sequence[str]) -> list[Step]:
         """Decode a batch of prompts by the torch module: for a second check, and for altered networks."""
         return self._fitting(prompts, self._in_chunks)
 
@@ -126,26 +112,27 @@ class Decoder:
             self._working = Module(model, self._source.shape)
         return self._working
 
-    def _fitting(self, prompts: Sequence[str], decode: Decode) -> list[Decoded]:
+    def _fitting(self, prompts: Sequence[str], decode: Decode) -> list[Step]:
         fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
-        decoded, nothing = iter(decode(fitting)), Decoded("", None, 0.0)
-        return [next(decoded) if len(prompt) <= self.tokens.input_length else nothing for prompt in prompts]
+        steps, longest = iter(decode(fitting)), self.tokens.input_length
+        return [next(steps) if len(prompt) <= longest else Step(prompt, "", None, 0.0) for prompt in prompts]
 
-    def _one_by_one(self, compiled: Compiled, prompts: Sequence[str]) -> list[Decoded]:
+    def _one_by_one(self, compiled: Compiled, prompts: Sequence[str]) -> list[Step]:
         steps = []
         for prompt in prompts:
             ids, margin = compiled.decode(self.tokens.packed([prompt]))
             self.network_calls += ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
-            steps.append(Decoded(*self._text(ids), margin))
+            steps.append(Step(prompt, *self._text(ids), margin))
         return steps
 
-    def _in_chunks(self, prompts: Sequence[str]) -> list[Decoded]:
-        steps: list[Decoded] = []
+    def _in_chunks(self, prompts: Sequence[str]) -> list[Step]:
+        steps: list[Step] = []
         for start in range(0, len(prompts), CHUNK):
             chunk = prompts[start : start + CHUNK]
             rows, margins, calls = self._module.generate(self.tokens.packed(chunk), len(chunk))
             self.network_calls += calls
-            steps += [Decoded(*self._text(tuple(ids)), margin) for ids, margin in zip(rows, margins, strict=True)]
+            found = zip(chunk, rows, margins, strict=True)
+            steps += [Step(prompt, *self._text(tuple(ids)), margin) for prompt, ids, margin in found]
         return steps
 
     def _text(self, ids: tuple[int, ...]) -> tuple[str, str | None]:

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from alga.base.errors import AlgaError
+from alga.network.step import Step
 from alga.network.tokens import START, STOP
-from alga.solve.result import Step
 from alga.solve.solver import Solver
 from alga.tasks import Procedure
 from alga.trust.certificate import Certificate

@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from alga.base.errors import AlgaError
+from alga.network.step import Step
 from alga.serve import content
 from alga.serve.limits import Deadline, check_steps
 from alga.serve.workers import Worker, WorkerPool
-from alga.solve.result import Step
 from alga.solve.schoolbook import Listener
 from alga.solve.solver import Solver
 

@@ -3,8 +3,9 @@
 `Solver` is one network with its procedure, `Calculator` the class for people, `Result` what both return.
 """
 
+from alga.network.step import Step
 from alga.solve.calculator import Calculator, load
-from alga.solve.result import Result, Step
+from alga.solve.result import Result
 from alga.solve.solver import Solver
 
 __all__ = ["Calculator", "Result", "Solver", "Step", "load"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from alga.network.step import Step
 from alga.network.tokens import STOP
 from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}  # every operation, as a trace writes it
 SHOWN: Final = 24  # characters of a number in a repr
 _WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One greedy generation: the prompt, the text written for it with its `S`, and the margin."""
-
-    prompt: str
-    text: str
-    margin: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the step as plain values; a margin that overflowed is None."""
-        finite = abs(self.margin) < float("inf")  # False for NaN
-        return {"prompt": self.prompt, "output": self.text, "margin": self.margin if finite else None}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

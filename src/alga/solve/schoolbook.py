@@ -14,7 +14,8 @@ from alga import runs
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.solve.result import SIGNS, Result, Step, Tally
+from alga.network.step import Step
+from alga.solve.result import SIGNS, Result, Tally
 from alga.solve.solver import Solver
 from alga.tasks.numbers import digits_of, number, without_zeros
 

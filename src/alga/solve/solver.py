@@ -14,17 +14,18 @@ from alga import runs
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.network.step import Step
 from alga.runs import Run
 from alga.solve.engines import sequential
 from alga.solve.engines import table as table_engine
-from alga.solve.result import Result, Step
+from alga.solve.result import Result
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table, extract
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decoded, Decoder
+    from alga.network.decoder import Decoder
 
 DEFAULT_MODEL: Final = "addition"
 ENGINES: Final = ("table", "sequential", "lookahead")
@@ -80,7 +81,7 @@ class Solver:
         """Whether the network has a certificate, and for its weights as they are now."""
         return self.run.certified
 
-    def decode(self, prompts: Sequence[str]) -> list[Decoded]:
+    def decode(self, prompts: Sequence[str]) -> list[Step]:
         """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
         return self._decode(self._claimed, prompts)
 
@@ -236,7 +237,7 @@ class Solver:
         """The certified table, if the network is certified as it is now."""
         return self.run.table if self.certified else None
 
-    def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Decoded]:
+    def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Step]:
         steps = self.decoder(prompts)
         if claimed is None:
             return steps

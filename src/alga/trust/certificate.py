@@ -20,7 +20,7 @@ from alga.tasks import Domain
 from alga.trust.table import UNCERTAIN, Table, extract
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decode, Decoded
+    from alga.network.step import Decode, Step
 
 MAX_CERTIFICATE_BYTES: Final = 2**20
 PROMPTS_PER_BLOCK: Final = 256  # between two progress callbacks
@@ -182,7 +182,7 @@ def certify(
 
     A network that was `altered` (by hooks or replaced modules) is never certified.
     """
-    decoded: dict[str, Decoded] = {}
+    decoded: dict[str, Step] = {}
     for start in range(0, len(domain), PROMPTS_PER_BLOCK):
         if cancel is not None:
             cancel.check()

@@ -18,7 +18,7 @@ from alga.base.errors import AlgaError
 from alga.tasks import Domain
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decode, Decoded
+    from alga.network.step import Decode, Step
 
 UNCERTAIN: Final = 1e-4  # smaller margins may flip on another machine or in another batch
 
@@ -84,7 +84,7 @@ class Table:
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def extract(domain: Domain, decode: Decode, known: Mapping[str, Decoded] | None = None) -> Table:
+def extract(domain: Domain, decode: Decode, known: Mapping[str, Step] | None = None) -> Table:
     """Build the table by decoding every reachable prompt; `known` holds prompts already decoded."""
     decoded = dict(known) if known is not None else dict(zip(domain, decode(list(domain)), strict=True))
 

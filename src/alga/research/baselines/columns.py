@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from alga import tasks
-from alga.network.decoder import Decode, Decoded
+from alga.network.step import Decode, Step
 from alga.network.tokens import START, STOP
 from alga.network.tokens import Tokens as TaskTokens
 from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem
@@ -89,11 +89,12 @@ class Concatenated(Language):
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         return _column_by_column(self._decode, problems)
 
-    def _decode(self, prompts: Sequence[str]) -> list[Decoded]:
+    def _decode(self, prompts: Sequence[str]) -> list[Step]:
         replies = self.generate([[*prompt, START] for prompt in prompts], TOKENS.output_length + 1)
         outputs = ["".join(reply[:-1]) if reply[-1:] == [END] else "" for reply in replies]
         valid = [output if output and set(output) <= set(TASK.symbols) else None for output in outputs]
-        return [Decoded("".join(reply), output, 1.0) for reply, output in zip(replies, valid, strict=True)]
+        found = zip(prompts, replies, valid, strict=True)
+        return [Step(prompt, "".join(reply), output, 1.0) for prompt, reply, output in found]
 
 
 def _column_by_column(decode: Decode, problems: Sequence[Problem]) -> list[Attempt]:

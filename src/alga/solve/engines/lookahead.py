@@ -23,7 +23,7 @@ from alga.tasks import Lookahead, Task
 from alga.trust.table import UNCERTAIN
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decode
+    from alga.network.step import Decode
 
 COLUMNS: Final = 2**16  # a column is coded as two bytes, 0 after the end of a row
 KNOWN: Final = 2**10  # most texts that a network may write

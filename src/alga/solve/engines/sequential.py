@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from alga.base.cancellation import Cancellation
 from alga.base.progress import Watch, unwatched
-from alga.solve.result import Result, Step, failure_at
+from alga.network.step import Step
+from alga.solve.result import Result, failure_at
 from alga.tasks import Procedure
 from alga.trust.table import UNCERTAIN
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decode, Decoded
+    from alga.network.step import Decode
 
 
 @dataclass
@@ -66,20 +67,16 @@ def solve(
             if output is not None:
                 walk.outputs.append(output)
             else:
-                walk.failed = _step(prompt, decoded)
+                walk.failed = decoded[prompt]
             if prompt in uncertain and walk.uncertain is None:
                 walk.uncertain = prompt
             if keep_steps:
-                walk.steps.append(_step(prompt, decoded))
+                walk.steps.append(decoded[prompt])
                 if tell is not None:
                     tell(walk.steps[-1])
         done += len(running)
         watch(done, total)
     return [_result(procedure, walk) for walk in walks]
-
-
-def _step(prompt: str, decoded: dict[str, Decoded]) -> Step:
-    return Step(prompt, decoded[prompt].text, decoded[prompt].margin)
 
 
 def _result(procedure: Procedure, walk: _Walk) -> Result:
