@@ -1,0 +1,20 @@
+"""Mutants that change nothing a test could see, by file, function and change; each with its kind.
+
+docs/decisions.md says what the kinds are. An entry that no longer names a mutant is reported by `make mutants`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutations import Mutant
+
+_BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {}
+
+EQUIVALENT: Final = {
+    Mutant(file, function, change): kind
+    for kind, files in _BY_KIND.items()
+    for file, functions in files.items()
+    for function, changes in functions.items()
+    for change in changes
+}
