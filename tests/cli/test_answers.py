@@ -17,7 +17,7 @@ from alga.runs import SHIPPED
 from alga.solve.calculator import Calculator, load
 from alga.training.trainer import Training
 from tests.conftest import Alga, Result, tiny
-from tests.solve.test_sequential import FIRST
+from tests.solve.paper_traces import FIRST
 
 ADD_KEYS = [
     "task", "engine", "model", "operands", "answer", "steps", "rounds", "generated_tokens", "certified",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -61,9 +62,8 @@ def chosen(file: str, sample: int, seed: int) -> list[Trial]:
     source = (SOURCE / file).read_text()
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     trials = [Trial(mutant, i, f"{digest} {mutant.name}") for i, mutant in enumerate(mutants_of(source, file))]
-    if sample and len(trials) > sample:
-        trials = random.Random(f"{seed} {file}").sample(trials, sample)
-    return trials
+    random.Random(f"{seed} {file}").shuffle(trials)
+    return trials[: sample or None]  # so a larger sample holds a smaller one
 
 
 def record(folder: Path) -> Selection:
@@ -77,7 +77,9 @@ def record(folder: Path) -> Selection:
             recording = Recording(SOURCE)
             code = run_tests(TESTS, recording)
             recording.save(path)
-            modules = [name for name, module in sys.modules.items() if "site-packages" in str(getattr(module, "__file__", ""))]
+            modules = [
+                name for name, module in sys.modules.items() if "site-packages" in str(getattr(module, "__file__", ""))
+            ]
             (folder / "modules.json").write_text(json.dumps(modules))
             return code
 
@@ -112,8 +114,8 @@ def main() -> None:
     preload(json.loads((options.folder / "modules.json").read_text()))
     outcomes = read(path)
     worker, workers = map(int, options.worker.split("/"))
-    queue = [trial for file in trials if options.only in file for trial in trials[file]]
-    queue = [trial for trial in queue if trial.mutant not in EQUIVALENT]
+    rounds = itertools.zip_longest(*(trials[file] for file in trials if options.only in file))
+    queue = [trial for each in rounds for trial in each if trial is not None and trial.mutant not in EQUIVALENT]
     queue = [trial for trial in queue if not is_known(outcomes.get(trial.key), now)][worker - 1 :: workers]
     try:
         for done, trial in enumerate(queue, start=1):

@@ -25,6 +25,7 @@ _CALLED: Final = {
     "max": "min", "min": "max", "any": "all", "all": "any", "sorted": "list", "rjust": "ljust", "ljust": "rjust",
     "lstrip": "rstrip", "rstrip": "lstrip", "startswith": "endswith", "endswith": "startswith", "ceil": "floor",
 }  # fmt: skip
+_PLAIN: Final = (ast.Name, ast.Attribute, ast.Call)  # conditions that nothing else changes
 MODULE: Final = "<module>"
 _UNTOUCHED: Final = ("annotation", "returns", "decorator_list", "type_comment")
 
@@ -115,7 +116,9 @@ def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
             return True
         case ast.ClassDef() if any(ast.unparse(base) == "Protocol" for base in node.bases):
             return True
-    return isinstance(parent, ast.JoinedStr | ast.FormattedValue) and not isinstance(node, ast.FormattedValue | ast.expr)
+    return isinstance(parent, ast.JoinedStr | ast.FormattedValue) and not isinstance(
+        node, ast.FormattedValue | ast.expr
+    )
 
 
 def _of_node(node: ast.AST, parent: ast.AST, field: str, function: str) -> Iterator[_Site]:
@@ -129,52 +132,53 @@ def _of_node(node: ast.AST, parent: ast.AST, field: str, function: str) -> Itera
         held = isinstance(parent, ast.expr | ast.keyword | ast.Assign | ast.AnnAssign)  # shown with what is around it
         return _Site(function, parent if held else node, parent if held else new, _swapping(parent, field, new, at))
 
-    def operator(name: str, new: object, at: int | None = None) -> _Site:
-        """Change a part of this node."""
-        return _Site(function, node, node, _swapping(node, name, new, at))
-
     match node:
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
             yield instead(ast.Return(value=ast.Constant(value=None)))
-        case ast.Assign(value=value) if inside and not _is_none(value) and isinstance(node.targets[0], ast.Name):
+        case ast.Assign(targets=[ast.Name(), *_], value=value) if inside and not _is_none(value):
             yield instead(ast.Assign(targets=node.targets, value=ast.Constant(value=None), lineno=0))
-        case ast.AugAssign(op=op) if type(op) in _COMPUTED:
-            yield operator("op", _COMPUTED[type(op)]())
         case ast.Expr(value=ast.Call()) | ast.Raise(exc=ast.expr()):
             yield instead(ast.Pass())
         case ast.Break():
             yield instead(ast.Continue())
         case ast.Continue():
             yield instead(ast.Break())
-        case ast.Compare(ops=ops):
-            for i, op in enumerate(ops):
-                yield operator("ops", _COMPARED[type(op)](), i)
-        case ast.BinOp(op=op) if type(op) in _COMPUTED:
-            yield operator("op", _COMPUTED[type(op)]())
-        case ast.BoolOp(op=op):
-            yield operator("op", ast.Or() if isinstance(op, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
             yield instead(copy.deepcopy(operand))
-        case ast.Call(func=called):
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            if name in _CALLED:
-                renamed = copy.deepcopy(called)
-                setattr(renamed, "attr" if isinstance(called, ast.Attribute) else "id", _CALLED[name])
-                yield operator("func", renamed)
-            for keyword in node.keywords:
-                if keyword.arg is not None and len(node.keywords) + len(node.args) > 1:
-                    yield operator("keywords", [each for each in node.keywords if each is not keyword])
         case ast.JoinedStr() if not isinstance(parent, ast.FormattedValue):
             yield instead(ast.Constant(value="XX"))
         case ast.Constant(value=value) if not isinstance(parent, ast.JoinedStr | ast.FormattedValue):
             for other in _other_values(value):
                 yield instead(ast.Constant(value=other))
-    condition = getattr(node, "test", None)
-    if isinstance(node, ast.If | ast.While | ast.IfExp) and isinstance(condition, ast.Name | ast.Attribute | ast.Call):
-        yield operator("test", ast.UnaryOp(op=ast.Not(), operand=condition))
-    for i, test in enumerate(node.ifs if isinstance(node, ast.comprehension) else []):
-        if isinstance(test, ast.Name | ast.Attribute | ast.Call):
-            yield operator("ifs", ast.UnaryOp(op=ast.Not(), operand=test), i)
+    for name, new, at in _other_parts(node):
+        yield _Site(function, node, node, _swapping(node, name, new, at))
+
+
+def _other_parts(node: ast.AST) -> Iterator[tuple[str, object, int | None]]:
+    """Yield fields of a node with something else to put there, and the place in the field if it is a list."""
+    match node:
+        case ast.AugAssign(op=op) | ast.BinOp(op=op) if type(op) in _COMPUTED:
+            yield "op", _COMPUTED[type(op)](), None
+        case ast.BoolOp(op=op):
+            yield "op", ast.Or() if isinstance(op, ast.And) else ast.And(), None
+        case ast.Compare(ops=ops):
+            for i, compared in enumerate(ops):
+                yield "ops", _COMPARED[type(compared)](), i
+        case ast.Call(func=called):
+            field = "attr" if isinstance(called, ast.Attribute) else "id"
+            if getattr(called, field, "") in _CALLED:
+                renamed = copy.deepcopy(called)
+                setattr(renamed, field, _CALLED[getattr(called, field)])
+                yield "func", renamed, None
+            for keyword in node.keywords:
+                if keyword.arg is not None and len(node.keywords) + len(node.args) > 1:
+                    yield "keywords", [each for each in node.keywords if each is not keyword], None
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if isinstance(test, _PLAIN):
+            yield "test", ast.UnaryOp(op=ast.Not(), operand=test), None
+        case ast.comprehension(ifs=tests):
+            for i, test in enumerate(tests):
+                if isinstance(test, _PLAIN):
+                    yield "ifs", ast.UnaryOp(op=ast.Not(), operand=test), i
 
 
 def _swapping(node: ast.AST, field: str, new: object, at: int | None) -> Callable[[], None]:

@@ -30,8 +30,8 @@ from tests.mutants.selection import Selected
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "alga"
 MEMORY = 6 * 2**30  # bytes of data: a mutant that grows for ever is stopped
-OPTIONS = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "--no-header",
-           "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
+OPTIONS = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0",
+           "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -58,7 +58,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         loader = _Loader(name, str(self._path))
         loader.tree = self._tree
         inside = [str(self._path.parent)] if self._package else None
-        return importlib.util.spec_from_file_location(name, self._path, loader=loader, submodule_search_locations=inside)
+        return importlib.util.spec_from_file_location(
+            name, self._path, loader=loader, submodule_search_locations=inside
+        )
 
 
 def preload(modules: Sequence[str]) -> None:
@@ -66,7 +68,7 @@ def preload(modules: Sequence[str]) -> None:
     for name in modules:
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: S112 - a module that only its own package may import
+        except Exception:
             continue
 
 

@@ -20,7 +20,7 @@ from alga.trust.proof.formats import FLOAT32, FLOAT64, REAL, NumberFormat
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array, Sloppy
-from tests.trust.test_proof import DTYPES
+from tests.trust.sampled_errors import DTYPES
 
 RNG = np.random.default_rng
 
