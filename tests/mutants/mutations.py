@@ -200,8 +200,10 @@ def _other_values(value: object) -> list[object]:
     match value:
         case bool():
             return [not value]
-        case int() | float():
+        case int():
             return [value + 1]
+        case float():
+            return [2 * value or 1.0]
         case str():
             return [f"XX{value}" if value else "XX"]
         case bytes():

@@ -136,6 +136,7 @@ def outcome_of(file: str, index: int | None, tests: list[str], seconds: float, l
         finder = _Finder(file, tree)
         _compile_anew(finder.name)
         sys.meta_path.insert(0, finder)
+        importlib.import_module(finder.name)  # before pytest, which looks for the file of a doctest by itself
         return run_tests(list(dict.fromkeys(test.split("::")[0] for test in tests)), Selected(tests))
 
     if not tests:

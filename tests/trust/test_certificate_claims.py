@@ -94,7 +94,6 @@ def test_proof_of_a_failing_network_leaves_it_unproven(made: Certificate) -> Non
 @pytest.mark.parametrize(
     ("margin", "proven"),
     [(None, False), (0.0, False), (-1.0, False), (math.inf, False), (math.nan, False), (0.1, True)],
-    [(None, False), (0.0, False), (-1.0, False), (math.inf, False), (math.nan, False), (0.1, True)],
 )
 def test_bound_is_proven_by_a_positive_finite_margin(margin: float | None, proven: bool) -> None:
     assert Bound("float32", margin, "1C1").proven is proven
