@@ -9,7 +9,14 @@ from typing import Final
 
 from tests.mutants.mutations import Mutant
 
-_BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {}
+_BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
+    "speed": {
+        "tasks/numbers.py": {"<module>": ["AT_ONCE: Final = 1000 -> AT_ONCE: Final = 1001"]},
+    },
+    "reads more than it uses": {
+        "solve/engines/rows.py": {"FileRow.refuse_strangers": ["place + 4 -> place + 5"]},
+    },
+}
 
 EQUIVALENT: Final = {
     Mutant(file, function, change): kind

@@ -1,4 +1,4 @@
-"""Which tests matter to a function: those that call it, and the others that call anything in its file.
+"""Which tests matter to a function: those that call it, that call anything in its file, or are of its room.
 
 They are found by running the unchanged tests once, with a trace function that only sees calls. A result that one test
 computes and another reads from a cache is seen in the first alone, so the others of a file are taken too.
@@ -65,13 +65,10 @@ class Selection:
         room = file.split("/", maxsplit=1)[0]
         callers = set(self._callers.get(f"{file}: {function}", ()))
         touching = {test for name, tests in self._callers.items() if name.startswith(f"{file}: ") for test in tests}
+        near = {test for test in self._seconds if test.startswith((f"src/alga/{file}", f"tests/{room}/"))}
         ordered = sorted(
-            callers | touching,
-            key=lambda test: (
-                not test.startswith((f"src/alga/{file}", f"tests/{room}/")),
-                test not in callers,
-                self._seconds[test],
-            ),
+            callers | touching | near,  # a test of a constant calls nothing
+            key=lambda test: (test not in near, test not in callers, test not in touching, self._seconds[test]),
         )
         chosen, spent = [], 0.0
         for test in ordered:
