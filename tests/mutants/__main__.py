@@ -98,6 +98,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose name contains this")
     parser.add_argument("--worker", default="1/1", help="I/N: every Nth mutant from the Ith on, to share the work")
+    parser.add_argument("--survivors", action="store_true", help="try only those again that have survived")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
@@ -116,7 +117,10 @@ def main() -> None:
     worker, workers = map(int, options.worker.split("/"))
     rounds = itertools.zip_longest(*(trials[file] for file in trials if options.only in file))
     queue = [trial for each in rounds for trial in each if trial is not None and trial.mutant not in EQUIVALENT]
-    queue = [trial for trial in queue if not is_known(outcomes.get(trial.key), now)][worker - 1 :: workers]
+    queue = [trial for trial in queue if not is_known(outcomes.get(trial.key), now)]
+    if options.survivors:
+        queue = [trial for trial in queue if trial.key in outcomes]
+    queue = queue[worker - 1 :: workers]
     try:
         for done, trial in enumerate(queue, start=1):
             mutant = trial.mutant

@@ -137,3 +137,37 @@ def test_signed_answers_that_are_none_are_refused() -> None:
         signed_answer("divmod", ("7", "0"), 10)
     with pytest.raises(AlgaError, match=r"^sub takes two numbers, got 3$"):
         signed_answer("sub", ("7", "0", "1"), 10)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in SUMMARIES
+        if name.startswith("addition-") and name not in ("addition-of-three", "addition-lookahead")
+    ],
+)
+def test_variant_spells_the_sum(name: str) -> None:
+    task = tasks.find(name).procedure
+    for a, b in (("65785", "8765"), ("999999", "1"), ("120", "7"), ("0", "0"), ("10203", "40506")):
+        outputs = [step.output for step in task.steps(a, b)]
+        assert task.read(outputs) == task.oracle(a, b) == str(int(a) + int(b))
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_example_is_a_small_problem_with_the_answer_it_was_given(name: str) -> None:
+    task, asked = tasks.find(name), list[str]()
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return task.domain[prompt].output
+
+    problem, _, spelled = task.example(Random(3), answer).rpartition(" = ")
+    if name == "addition-lookahead":
+        assert (problem, spelled) == (f"one step ahead: {asked[0]}", task.domain[asked[0]].output)
+        return
+    assert 1 <= len(asked) <= 4
+    rng = Random(3)
+    operands = task.procedure.families()["uniform"](rng, 4)
+    assert problem == task.procedure.expression(*operands)
+    assert spelled == task.procedure.oracle(*operands)
