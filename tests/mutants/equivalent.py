@@ -13,6 +13,19 @@ _BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
     "speed": {
         "tasks/numbers.py": {"<module>": ["AT_ONCE: Final = 1000 -> AT_ONCE: Final = 1001"]},
     },
+    "types": {
+        "solve/engines/registry.py": {
+            "<module>": [
+                "['Network', Sequence[tuple[str, ...]], Watch] -> ['XXNetwork', Sequence[tuple[str, ...]], Watch]"
+            ]
+        },
+    },
+    "room that nothing uses": {
+        "solve/engines/machine.py": {"Machine.words": ["2 ** 16 -> 2 ** 17"]},
+    },
+    "the same truth value": {
+        "trust/proof/margins.py": {"bounded": ["np.ones((length, length), dtype=bool) -> np.ones((length, length))"]},
+    },
     "reads more than it uses": {
         "solve/engines/rows.py": {"FileRow.refuse_strangers": ["place + 4 -> place + 5"]},
     },

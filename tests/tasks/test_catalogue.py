@@ -9,6 +9,7 @@ import pytest
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.tasks.numbers import signed_answer
+from alga.tasks.pairwise import Bitwise
 
 SUMMARIES = {
     "addition": "the sum of two numbers",
@@ -171,3 +172,33 @@ def test_example_is_a_small_problem_with_the_answer_it_was_given(name: str) -> N
     operands = task.procedure.families()["uniform"](rng, 4)
     assert problem == task.procedure.expression(*operands)
     assert spelled == task.procedure.oracle(*operands)
+
+
+def test_network_of_several_procedures_runs_each() -> None:
+    found = tasks.find("arithmetic").procedures
+    assert [(each.name, each.mark) for each in found] == [
+        ("addition", "+"),
+        ("subtraction", "-"),
+        ("times-a-digit", "×"),
+    ]
+    assert [each.prompt("15", "77") for each in found] == ["15C+77", "15C-77", "15C×77"]
+    assert tasks.find("addition").procedure.mark == ""
+    assert tasks.find("addition").procedures == (tasks.find("addition"),)
+
+
+def test_reading_of_the_answer_is_told() -> None:
+    assert tasks.find("parity").procedure.reading(3) == "Read the answer off the 3 outputs"
+    assert "all digits of the 4ª line" in tasks.find("addition").procedure.reading(4)
+
+
+@pytest.mark.parametrize("name", ["and-base-10", "or-base-12", "xor-base-7"])
+def test_bitwise_operations_need_a_power_of_two(name: str) -> None:
+    with pytest.raises(AlgaError, match=r"unknown task|need a base that is a power of two, got"):
+        tasks.find(name)
+    with pytest.raises(AlgaError, match=r"^bitwise operations need a base that is a power of two, got 12$"):
+        Bitwise("and", 12)
+
+
+def test_division_reads_whatever_a_network_wrote() -> None:
+    division = tasks.find("division-by-a-digit").procedure
+    assert [division.ending(output) for output in ("32", "7", "123")] == ["3 r2", "7 r7", "1 r3"]

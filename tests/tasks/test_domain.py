@@ -58,3 +58,8 @@ def test_second_steps_are_all_pairs_of_columns() -> None:
 def test_symbols_that_are_not_said_are_found() -> None:
     assert tasks.find("parity").domain.symbols == "01"
     assert tasks.find("division-by-a-digit").domain.symbols[:10] == "0123456789"
+
+
+def test_bare_domain_says_nothing_of_itself() -> None:
+    bare = Domain("bare", "", {})
+    assert (bare.summary, bare.source, bare.reach, len(bare), list(bare)) == ("", "", None, 0, [])

@@ -42,6 +42,7 @@ def test_layouts_of_numbers_say_what_engines_may_rely_on() -> None:
         (True, False, True), (True, True, False), (True, False, False),
     ]  # fmt: skip
     assert (Digits().from_right, DigitBelow().from_right, Text("ab").from_right) == (True, True, False)
+    assert (Digits().base, DigitBelow().base, Digits(base=7).base, DigitBelow(base=7).base) == (10, 10, 7, 7)
     assert (Digits().arity, Digits(3).arity, DigitBelow().arity, Text("a").arity) == (1, 3, 2, 1)
 
 

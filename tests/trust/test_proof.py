@@ -193,3 +193,11 @@ def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(
     said = alga("certify", "parity", "--proof")
     assert (said.code, "float64  not proven" in said.out) == (1, True)
     assert alga("certify", "parity").code == 0
+
+
+def test_margin_that_is_no_number_is_below_all_others() -> None:
+    run = runs.load("parity")
+    weights = weights_of(run)
+    weights["head.weight"] = np.full_like(weights["head.weight"], np.nan)
+    found = margins_of(run.config.task.domain, run.config.model, weights, list(run.config.task.domain), FORMATS)
+    assert np.array_equal(found, np.full((3, 6), -np.inf))
