@@ -26,6 +26,9 @@ _BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
     "the same truth value": {
         "trust/proof/margins.py": {"bounded": ["np.ones((length, length), dtype=bool) -> np.ones((length, length))"]},
     },
+    "one digit repeated": {
+        "tasks/digitwise.py": {"_Divisor.rows": ["below.startswith('0') -> below.endswith('0')"]},
+    },
     "reads more than it uses": {
         "solve/engines/rows.py": {"FileRow.refuse_strangers": ["place + 4 -> place + 5"]},
     },
