@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults fuzz load seal clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults fuzz load mutants seal clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -28,6 +28,7 @@ help:
 	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
 	@echo "make fuzz            coverage-guided fuzzing of everything that reads a stranger's file (SECONDS=60 a target)"
 	@echo "make load            ten minutes of honest and hostile clients at one server, and the page's section on it"
+	@echo "make mutants         change the core one expression at a time, and see that a test notices (hours; SAMPLE=12 a file; can be stopped)"
 	@echo "make seal            write the hashes of the shipped networks' files again, after one was changed on purpose"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
@@ -105,6 +106,10 @@ fuzz: .venv/.installed-dev
 
 load: .venv/.installed-dev
 	$(BIN)/python -m tests.load --results results/load.json --page docs/reliability.md
+
+# Can be stopped and continues; survivors are tried again once a test has changed.
+mutants: .venv/.installed-dev
+	nice -n 10 $(BIN)/python -m tests.mutants --folder runs/mutants --results results/mutants.json --sample $(or $(SAMPLE),0)
 
 seal: .venv/.installed
 	$(BIN)/python -c "from alga import runs; from alga.runs import checksums; [checksums.seal(runs.SHIPPED / name) for name in runs.shipped()]"

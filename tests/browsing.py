@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    from tests.serve.test_under_load import running
+    from tests.serving import running
 
     with running() as (address, _):
         yield address

@@ -1,7 +1,8 @@
-"""What the tests share: the shipped adder, the author's weights, an exact decoder with injected faults, the command."""
+"""What the tests share: shipped, faulty and forged networks, the author's weights, the command."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -24,7 +25,7 @@ import torch
 from alga import tasks
 from alga.network.step import Decode, Step
 from alga.network.tokens import Tokens
-from alga.runs import SHIPPED
+from alga.runs import SHIPPED, Weights, checksums
 from alga.runs.recipe import Recipe
 from alga.solve.solver import Solver
 from alga.tasks import Task
@@ -189,3 +190,18 @@ def tiny(**changes: object) -> Recipe:
 
 
 ALL_TASKS = tasks.names()
+
+
+@pytest.fixture(scope="module")
+def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped adder with one weight moved so far that 15838 + 9458 goes wrong; all hashes are made to match."""
+    folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path_factory.mktemp("forged") / "run"))
+    calculator = Solver.load()
+    with torch.no_grad():
+        calculator.run.model.head.weight[7] = -calculator.run.model.head.weight[7]
+    (folder / "model.safetensors").write_bytes(Weights.of(calculator.run.config, calculator.run.model).data)
+    stated = json.loads((folder / "certificate.json").read_text())
+    stated["sha256"] = calculator.run.sha256
+    (folder / "certificate.json").write_text(json.dumps(stated))
+    checksums.seal(folder)
+    return folder

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
 
 from alga.serve import server
 from alga.serve.limits import Limits
@@ -27,3 +37,68 @@ def serving(limits: Limits | None = None, models: tuple[str, ...] = (), hosts: t
         running.should_exit = True
         thread.join(10)
         taken.close()
+
+
+@contextmanager
+def running(*options: str, files: int = 1024, log: Path | None = None) -> Iterator[tuple[str, int]]:
+    """Run `alga serve` as a process that may open so many files; give its address and process id."""
+    command = [sys.executable, "-m", "alga", "serve", "--no-open", "--port", "0", *options]
+    limited = ["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", *command]
+    with ExitStack() as stack:
+        err = stack.enter_context(log.open("w")) if log else None
+        process = stack.enter_context(subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=err, text=True))
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip().rstrip("/"), process.pid
+        finally:
+            process.terminate()
+
+
+PAPER = {"operands": ["65785", "8765"]}
+SOON = 60.0  # seconds: a hang, on whatever machine
+
+
+def connected(address: str) -> socket.socket:
+    """Return a connection with as little room for what is not read as can be."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.settimeout(SOON)
+    raw.connect(("127.0.0.1", urlsplit(address).port))
+    return raw
+
+
+def post(path: str, content: object) -> bytes:
+    body = json.dumps(content).encode()
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+def all_that_comes(raw: socket.socket) -> bytes:
+    """Read until the other side ends the connection, in whatever way."""
+    got = bytearray()
+    with suppress(ConnectionError):
+        while piece := raw.recv(2**16):
+            got += piece
+    return bytes(got)
+
+
+def until(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + SOON
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def refused(response: httpx.Response, status: int, said: str) -> None:
+    assert response.status_code == status, response.text
+    assert list(response.json()) == ["error"]
+    assert said in response.json()["error"]
+
+
+def events(text: str) -> list[tuple[str, object]]:
+    found = re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)
+    return [(name, json.loads(data)) for name, data in found]
+
+
+PRODUCT = {"operands": ["7" * 200_000, "8" * 200_000]}  # takes about a minute
+LONG_SUM = {"operands": ["7" * 2000, "9"], "engine": "sequential"}  # takes a long desk, but not long

@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md: each stage imports only stages above it, knows no procedure, and no test is timed."""
+"""The rules of CONTRIBUTING.md: import order, who knows a procedure, no timed test, no test that imports another."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import alga
 from alga import tasks
+from tests.source_tree import FILES, SOURCE, imports_of
 
-SOURCE = Path(alga.__file__).parent
+TESTS = Path(__file__).parent
 ROOMS = (
     "base", "tasks", "network", "trust", "runs", "training", "solve", "export", "serve", "research", "cli", "__main__",
 )  # fmt: skip
@@ -27,36 +27,12 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports_of(path: Path) -> set[tuple[str, bool]]:
-    """Return the modules a file imports, and whether only a type checker does."""
-    tree = ast.parse(path.read_text())
-    for_types = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for child in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {(alias.name, node in for_types) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path} imports by a relative name"
-            whole = node.module == "alga"
-            names = [f"alga.{alias.name}" for alias in node.names] if whole else [node.module or ""]
-            found |= {(name, node in for_types) for name in names}
-    return found
-
-
 def modules_imported_at_once(path: Path) -> set[str]:
     """Return what importing a file imports: no function's imports, and none for type checkers only."""
     tree = ast.parse(path.read_text())
     nodes = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-
-
-FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
 
 
 def test_every_file_is_in_a_room() -> None:
@@ -192,6 +168,20 @@ def test_only_tasks_know_a_procedure() -> None:
     assert {(path, way) for path, node in nodes for way in by_code(node)} == BY_CODE
 
 
+def test_no_test_module_imports_another() -> None:
+    """Helpers are in conftest.py or in modules of their own, so that tests can be moved and run alone."""
+    importing = [
+        f"{path.relative_to(TESTS)} imports {module}.{alias.name}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for module in [node.module or "" if isinstance(node, ast.ImportFrom) else ""]
+        for alias in node.names
+        if any(part.startswith("test_") for part in f"{module}.{alias.name}".split("."))
+    ]
+    assert importing == []
+
+
 def test_what_verifies_shares_no_code_with_what_proves() -> None:
     imported = {module for path in (SOURCE / "trust" / "verify").glob("*.py") for module, _ in imports_of(path)}
     assert {module for module in imported if module.startswith("alga.") and ".verify" not in module} == {
@@ -205,7 +195,7 @@ def test_no_test_is_timed_but_the_pages_first_answer() -> None:
     clocks = {"monotonic", "perf_counter", "time", "process_time"}
     timed = {
         f"{path.name}: {test.name}"
-        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+        for path in sorted(TESTS.rglob("test_*.py"))
         for test in ast.walk(ast.parse(path.read_text()))
         if isinstance(test, ast.FunctionDef)
         for node in ast.walk(test)

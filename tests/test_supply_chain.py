@@ -16,7 +16,7 @@ from alga.research.sweeps import sweep
 from alga.runs import config, foreign
 from alga.training import checkpoint
 from alga.trust import certificate
-from tests.test_layers import FILES, SOURCE, imports_of
+from tests.source_tree import FILES, SOURCE, imports_of
 
 ROOT = SOURCE.parents[1]
 UNPICKLERS = {

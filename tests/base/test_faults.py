@@ -22,6 +22,7 @@ from alga.training.trainer import Training
 from tests.conftest import ROOT, Alga, tiny
 from tests.killing import Kill, dying
 from tests.reliability import page
+from tests.training.small_runs import begin
 
 
 @pytest.fixture
@@ -38,10 +39,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("alga.training.metrics.draw", lambda folder, title: None)
         list(begin(folder).run())
     return folder
-
-
-def begin(folder: Path, **changes: object) -> Training:
-    return Training.start(folder, tiny(**changes), seed=5, threads=1)
 
 
 def same(run: Path, other: Path) -> None:

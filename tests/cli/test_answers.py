@@ -18,7 +18,7 @@ from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import Alga, Result, tiny
-from tests.solve.test_sequential import FIRST
+from tests.solve.paper_traces import FIRST
 
 ADD_KEYS = [
     "task", "engine", "model", "operands", "answer", "steps", "rounds", "generated_tokens", "certified",

@@ -39,7 +39,7 @@ from alga.training import checkpoint, metrics, recipes
 from alga.training.trainer import Training
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
-from tests.runs.test_foreign import as_r, as_torch
+from tests.runs.foreign_files import as_r, as_torch
 
 PARITY = SHIPPED / "parity"
 TINY = dataclasses.replace(

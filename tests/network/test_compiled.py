@@ -119,7 +119,7 @@ def test_weights_or_ids_that_do_not_fit_are_refused(adder: Solver) -> None:
 @pytest.mark.slow
 def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
     """A folder of numba's with every file cut to nothing, or filled with something else."""
-    script = "from alga import load; print(load().solve('12', '34', engine='sequential').answer)"
+    script = "from alga import load; print(Solver.load().solve('12', '34', engine='sequential').answer)"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for content in (None, b"", b"junk"):
         for path in tmp_path.rglob("*.nb[ci]"):

@@ -126,3 +126,17 @@ def test_a_step_laid_open_agrees_with_the_step(adder: Solver) -> None:
     assert tuple(chosen) == detail.generated
     assert np.allclose(detail.probabilities.sum(axis=-1), 1)
     assert detail.attention.shape == (2, 2, 8, 8)
+
+
+def test_machine_is_named_with_what_was_used() -> None:
+    import platform
+    from importlib import metadata
+
+    decoder = Solver.load("parity").decoder
+    assert decoder.machine == {
+        "platform": f"{platform.system()} {platform.machine()}", "device": "cpu", "threads": 1,
+        "python": platform.python_version(), "alga": metadata.version("alga"), "numba": metadata.version("numba"),
+    }  # fmt: skip
+    _ = decoder.model  # opened in torch, it says so
+    assert decoder.machine["torch"] == metadata.version("torch")
+    assert list(decoder.machine) == ["platform", "device", "threads", "python", "alga", "torch", "numba"]

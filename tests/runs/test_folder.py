@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import safetensors.torch
 import torch
 
 from alga import runs
@@ -22,26 +20,13 @@ from alga.network.model import Transformer
 from alga.runs import SHIPPED
 from alga.solve.solver import Solver
 from alga.trust.table import Table
+from tests.runs.edited_files import edit, rewrite
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A copy of the shipped run, to be spoiled."""
     return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
-
-
-def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
-
-
-def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    data = path.read_bytes()
-    weights = safetensors.torch.load(data)
-    metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-    change(weights)
-    path.write_bytes(safetensors.torch.save(weights, metadata))
 
 
 def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:

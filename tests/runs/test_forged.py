@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
-from alga.runs import SHIPPED, Weights, checksums
 from alga.solve.solver import Solver
 from tests.conftest import Alga
-
-
-@pytest.fixture(scope="module")
-def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped adder with one weight moved so far that 15838 + 9458 goes wrong; all hashes are made to match."""
-    folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path_factory.mktemp("forged") / "run"))
-    calculator = Solver.load()
-    with torch.no_grad():
-        calculator.run.model.head.weight[7] = -calculator.run.model.head.weight[7]
-    (folder / "model.safetensors").write_bytes(Weights.of(calculator.run.config, calculator.run.model).data)
-    stated = json.loads((folder / "certificate.json").read_text())
-    stated["sha256"] = calculator.run.sha256
-    (folder / "certificate.json").write_text(json.dumps(stated))
-    checksums.seal(folder)
-    return folder
 
 
 def test_a_forged_certificate_is_believed_at_first(forged: Path) -> None:

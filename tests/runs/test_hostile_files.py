@@ -1,134 +1,28 @@
-"""Hostile input: whatever bytes there are, a value or one clear line, soon and in bounded memory."""
+"""Hostile run folders: whatever bytes are in one, it is read or refused in one line, soon and in bounded memory."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alga import runs, tasks
+from alga import runs
 from alga.base.errors import AlgaError
-from alga.cli import operands
-from alga.cli.app import LONGEST, in_one_line
-from alga.research import sweeps, trials
+from alga.cli.app import in_one_line
 from alga.runs import config, foreign, r_files, weight_file
-from alga.solve.calculator import Calculator
-from alga.tasks import own
-from alga.tasks.numbers import number
 from alga.training.trainer import Training
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
 from tests.conftest import Alga, no_hang, tiny
-
-PARITY = runs.SHIPPED / "parity"
-DEEP = "[" * 100_000
-ADD = Calculator()
-
-
-@contextlib.contextmanager
-def only_refused() -> Iterator[None]:
-    """Let errors of ours pass; any other is a defect."""
-    with contextlib.suppress(AlgaError):
-        yield
-
-
-@contextlib.contextmanager
-def file_of(data: bytes, name: str = "file") -> Iterator[Path]:
-    """Yield a file with these bytes (hypothesis and tmp_path do not go together)."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / name).write_bytes(data)
-        yield Path(folder) / name
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@st.composite
-def altered(draw: st.DrawFn, text: str) -> str:
-    """A JSON document with one place in it put to anything else, or taken away."""
-    content: Any = json.loads(text)
-    at: Any = content
-    while True:
-        key = draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
-        if isinstance(at[key], dict | list) and at[key] and draw(st.booleans()):
-            at = at[key]
-            continue
-        if isinstance(at, dict) and draw(st.integers(0, 5)) == 0:
-            del at[key]
-        else:
-            at[key] = draw(JSON)
-        return json.dumps(content)
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
-
-
-@given(st.text() | st.text("0123456789abcdefghijklmnopqrstuvwxyzABCZ", min_size=1), st.integers(2, 36))
-def test_any_text_is_a_number_or_is_refused(text: str, base: int) -> None:
-    with only_refused():
-        read = number(text, tasks.numbers.digits_of(base))
-        assert read
-        assert set(read) <= set(tasks.numbers.digits_of(base))
-        assert int(read, base) == int(text, base)
-
-
-@given(
-    st.lists(st.text("0123456789+- \t\r\n\0x１\ud800", max_size=12), max_size=6), st.sampled_from(["add", "sub", "mul"])
-)
-def test_any_pairs_file_gives_pairs_or_is_refused_with_its_line(given_lines: list[str], verb: str) -> None:
-    with file_of("\n".join(given_lines).encode(errors="surrogatepass")) as path:
-        try:
-            for problems in operands.problems(str(path), verb, ADD):
-                assert all(len(problem) == 2 for problem in problems)
-        except AlgaError as problem:
-            assert str(problem).startswith("line ") or "something other than text" in str(problem)  # noqa: PT017
-
-
-def test_a_pairs_file_is_read_in_bounded_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("alga.cli.operands.LONGEST_LINE", 50)
-    (tmp_path / "pairs").write_text("1234567890 1234567890\n" * 9)
-    assert [len(problems) for problems in operands.problems(str(tmp_path / "pairs"), "add", ADD)] == [3, 3, 3]
-    (tmp_path / "pairs").write_text(f"1 2\n{'1' * 40} {'2' * 40}\n")
-    with pytest.raises(AlgaError, match="line 2: expected at most 50 characters"):
-        list(operands.problems(str(tmp_path / "pairs"), "add", ADD))
-
-
-def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = alga("add", "@/dev/zero", "1")
-    assert (result.code, result.err) == (
-        2,
-        "alga: /dev/zero holds something other than a number: the character '\\x00'\n",
-    )
-    monkeypatch.setattr("alga.cli.operands.LONGEST", 1000)
-    monkeypatch.setattr("sys.stdin", io.StringIO("7" * 1001))
-    result = alga("add", "-", "1")
-    assert (result.code, result.err.count("\n")) == (2, 1)
-    assert "has more than 1,000 digits" in result.err
-
-
-def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_path: Path) -> None:
-    result = alga("add", "1", "2", "--model", "\x1b[2Jhidden\r\nevil\u202e")
-    assert result.code == 2
-    assert result.err.count("\n") == 1
-    assert not set("\x1b\r\u202e") & set(result.err)
-    assert len(in_one_line("x" * 10**6)) < LONGEST + 10
-
-
-# --- run folders ------------------------------------------------------------------------------------------------------
+from tests.runs.hostile_data import DEEP, JSON, PARITY, altered, only_refused
 
 
 @settings(max_examples=60)
@@ -252,84 +146,3 @@ def test_a_hostile_header_is_refused(kind: str, parity: Path) -> None:
         runs.load(parity)
     with only_refused():
         foreign.read(parity / "model.safetensors")
-
-
-# --- plans, results, tasks --------------------------------------------------------------------------------------------
-
-PLANS = {
-    "deep": ("a = " + DEEP, "is not a TOML plan"),
-    "not text": (b"\xff\xfe", "is not a TOML plan"),
-    "too many seeds": ("seeds = 1_000_000_000_000", "expected 1 to 100,000 runs, got 1,000,000,000,000"),
-    "fewer than no seeds": ("seeds = -5", "expected 1 to 100,000 runs, got 0"),
-    "seeds that are none": ("seeds = [1, 'x']", "seeds must be a count or a list"),
-    "too many of all": ("[grid]\n" + "".join(f"{name} = {[*range(1000)]}\n" for name in ("steps", "width", "hidden")),
-                        "expected 1 to 100,000 runs, got 10,000,000,000"),
-    "too large": ("#" * 2**21, "a plan has at most"),
-    "an unknown setting": ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),
-    "a setting that is none": ("[grid]\nsteps = [nan]", "steps must be a whole number"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", PLANS)
-def test_a_hostile_plan_is_refused_at_once(kind: str, tmp_path: Path) -> None:
-    content, message = PLANS[kind]
-    (tmp_path / "plan.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
-    with no_hang(), pytest.raises(AlgaError, match=message):
-        trials.read(tmp_path / "plan.toml")
-
-
-@settings(max_examples=60)
-@given(
-    st.text(max_size=40)
-    | st.tuples(
-        st.sampled_from(["recipe", "task", "seeds", "grid.steps", "grid.task", "grid.options", "runs"]), JSON
-    ).map(lambda pair: f"{pair[0]} = {json.dumps(pair[1])}")
-)
-def test_any_plan_is_read_or_refused(text: str) -> None:
-    with file_of(text.encode(errors="surrogatepass")) as path, only_refused():
-        trials.read(path)
-
-
-@pytest.mark.parametrize(
-    "line", [DEEP, "null", "[]", '{"measure": 1}', '{"measure": "a:b", "settings": 3}', "\0", "{}"]
-)
-def test_results_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
-    (tmp_path / "out.jsonl").write_text(f"{line}\n")
-    with pytest.raises(AlgaError, match="has a line that is not a sweep result"):
-        sweeps.run("squares:square", [{"x": 1}], tmp_path / "out.jsonl")
-    assert (tmp_path / "out.jsonl").read_text() == f"{line}\n"
-
-
-@settings(max_examples=50)
-@given(
-    st.binary(max_size=80)
-    | st.sampled_from(
-        [b"raise SystemExit(3)", b"1/0", b"def f(:", b"\0", b"raise RecursionError", b"Task = 3", DEEP.encode()]
-    )
-)
-def test_any_task_file_is_run_or_refused(source: bytes) -> None:
-    with file_of(source, "mine.py") as path, only_refused():
-        own.load(f"{path}:Mine")
-
-
-@given(st.text(max_size=30))
-def test_any_name_of_a_task_is_found_or_refused(name: str) -> None:
-    with only_refused():
-        tasks.known(name)
-
-
-def test_the_code_that_runs_is_the_code_that_is_hashed(tmp_path: Path) -> None:
-    """Python's own cache would run the old code where a file changes within a second and keeps its size."""
-    import hashlib
-
-    from alga.research.baselines.contract import Baseline
-
-    path = tmp_path / "mine.py"
-    for letter in "ab":
-        path.write_text(
-            f"from alga.research.baselines.contract import Baseline\nclass Mine(Baseline):\n    title = '{letter}'\n"
-        )
-        os.utime(path, (1, 1))
-        kind, source = own.read(f"{path}:Mine", Baseline)
-        assert (kind.title, source) == (letter, hashlib.sha256(path.read_bytes()).hexdigest())
-    assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]

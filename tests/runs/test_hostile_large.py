@@ -22,11 +22,22 @@ from alga import runs
 from alga.base.errors import AlgaError
 from alga.runs import foreign
 from alga.training.trainer import Training
-from tests.base.test_faults import begin
-from tests.runs.test_foreign import as_archive, as_torch
-from tests.runs.test_hostile_files import DEEP, PARITY, altered, file_of, only_refused
-from tests.runs.test_hostile_weights import NARROW, deflated, packed, r_list
-from tests.runs.test_torch_files import ALLOCATES, archive, two_directories
+from tests.runs.foreign_files import as_archive, as_torch
+from tests.runs.hostile_data import (
+    ALLOCATES,
+    DEEP,
+    NARROW,
+    PARITY,
+    altered,
+    archive,
+    deflated,
+    file_of,
+    only_refused,
+    packed,
+    r_list,
+    two_directories,
+)
+from tests.training.small_runs import begin
 
 pytestmark = pytest.mark.slow
 

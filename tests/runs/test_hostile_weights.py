@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.runs import foreign
-from tests.base.test_folders import exchange
+from tests.base.special_files import exchange
 from tests.conftest import Alga, no_hang
-from tests.runs.test_foreign import as_archive, as_r, as_torch, raw, theirs, vector, wrapped
-from tests.runs.test_hostile_files import PARITY, file_of, only_refused
+from tests.runs.foreign_files import as_archive, as_r, as_torch
+from tests.runs.hostile_data import NARROW, PARITY, deflated, file_of, only_refused, packed, r_list
 
-NARROW = {theirs(name): tensor for name, tensor in safetensors.torch.load_file(PARITY / "model.safetensors").items()}
 R_FILE = as_r(NARROW)
 
 
@@ -34,26 +33,6 @@ def test_an_r_file_with_other_bytes_anywhere_is_read_or_refused(place: int, data
     at = place % len(content)
     with file_of(gzip.compress(content[:at] + data + content[at + len(data) :], 1)) as path, only_refused():
         foreign.read(path)
-
-
-def packed(archive: bytes) -> bytes:
-    return raw(wrapped(raw(archive), "tensor"))
-
-
-def r_list(tensors: dict[str, bytes]) -> bytes:
-    import gzip
-
-    return gzip.compress(wrapped(vector(19, list(tensors.values()), list(tensors)), "list"))
-
-
-def deflated(numbers: bytes, description: bytes) -> bytes:
-    import zipfile
-
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("archive/data/0", numbers)
-        archive.writestr("archive/data.pkl", description)
-    return buffer.getvalue()
 
 
 def test_packed_archives_are_refused(tmp_path: Path) -> None:

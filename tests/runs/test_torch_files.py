@@ -8,8 +8,6 @@ import json
 import struct
 import tracemalloc
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,8 +23,8 @@ from alga.base.errors import AlgaError
 from alga.runs import foreign, torch_files
 from alga.solve.solver import Solver
 from tests.conftest import Alga
-from tests.runs.test_foreign import as_r, as_torch, item, wrapped
-from tests.runs.test_hostile_files import only_refused
+from tests.runs.foreign_files import as_r, as_torch, item, wrapped
+from tests.runs.hostile_data import ALLOCATES, archive, only_refused, tensor, two_directories
 
 MOST = 2**22
 MODERN = {"_use_new_zipfile_serialization": True}
@@ -71,64 +69,12 @@ def test_a_transposed_tensor_of_r_is_read(tmp_path: Path) -> None:
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
-def archive(pickled: bytes, **more: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        file.writestr("archive/data.pkl", pickled)
-        for name, data in {"version": b"3\n", **more}.items():
-            file.writestr(f"archive/{name}", data)
-    return buffer.getvalue()
-
-
-def tensor(count: int, shape: tuple[int, ...] = (1,), strides: tuple[int, ...] = (1,), offset: int = 0) -> bytes:
-    """Return the pickle of a state_dict with one tensor that claims these."""
-
-    def numbers(values: tuple[int, ...]) -> bytes:
-        return b"(" + b"".join(b"\x8a\x08" + struct.pack("<q", value) for value in values) + b"t"
-
-    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
-    storage += numbers((count,))[1:-1] + b"tQ"
-    called = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + numbers((offset,))[1:-1] + numbers(shape)
-    called += numbers(strides) + b"\x89ccollections\nOrderedDict\n)RtR"
-    return b"\x80\x02}X\x0e\x00\x00\x00wte_out.weight" + called + b"s."
-
-
-def two_directories(numbers: int) -> bytes:
-    """An archive whose old directory names a storage of one number, and its zip64 directory a packed one of many."""
-
-    def member(name: str, data: bytes, packed: bool) -> tuple[bytes, Callable[[int], bytes]]:
-        raw, how, path = zlib.compress(data, 9, -15) if packed else data, 8 if packed else 0, name.encode()
-        sizes = struct.pack("<3I", zlib.crc32(data), len(raw), len(data))
-        local = struct.pack("<4s5H", b"PK\x03\x04", 20, 0, how, 0, 0) + sizes + struct.pack("<2H", len(path), 0)
-        entry = (
-            struct.pack("<4s6H", b"PK\x01\x02", 20, 20, 0, how, 0, 0) + sizes + struct.pack("<5HI", len(path), *[0] * 5)
-        )
-        return local + path + raw, lambda place: entry + struct.pack("<I", place) + path
-
-    out, entries = b"", []
-    for name, data, packed in (
-        ("data.pkl", tensor(numbers, (numbers,)), False),
-        ("version", b"3\n", False),
-        ("data/0", bytes(4), False),
-        ("data/0", bytes(4 * numbers), True),
-    ):
-        whole, entry = member(f"archive/{name}", data, packed)
-        entries.append(entry(len(out)))
-        out += whole
-    new, old = b"".join([*entries[:2], entries[3]]), b"".join(entries[:3])
-    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 3, 3, len(new), len(out))
-    place = len(out) + len(new)
-    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, place + len(old), 1)
-    return out + new + old + record + locator + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 3, 3, len(old), place, 0)
-
-
 def nested() -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return as_torch({"wte_out.weight": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])})
 
 
-ALLOCATES = b"\x80\x02}X\x01\x00\x00\x00ac__builtin__\nbytearray\n(J" + struct.pack("<i", 2**30) + b"tRs."
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a bytearray": (lambda: archive(ALLOCATES), r"nothing but weights.*\('__builtin__ bytearray'\)"),
     "two directories": (lambda: two_directories(2**18), "nothing but weights"),

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,23 +19,9 @@ from alga.solve.solver import Solver
 from tests.conftest import ROOT, held
 from tests.load.__main__ import EXPECTED
 from tests.reliability import page
+from tests.serving import running
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
-
-
-@contextmanager
-def running(*options: str, files: int = 1024, log: Path | None = None) -> Iterator[tuple[str, int]]:
-    """Run `alga serve` as a process that may open so many files; give its address and process id."""
-    command = [sys.executable, "-m", "alga", "serve", "--no-open", "--port", "0", *options]
-    limited = ["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", *command]
-    with ExitStack() as stack:
-        err = stack.enter_context(log.open("w")) if log else None
-        process = stack.enter_context(subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=err, text=True))
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip().rstrip("/"), process.pid
-        finally:
-            process.terminate()
 
 
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:

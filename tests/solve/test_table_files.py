@@ -14,7 +14,7 @@ from alga.solve.engines import table as engine
 from alga.solve.engines.rows import FileRow
 from alga.solve.solver import Solver
 from tests.conftest import Alga
-from tests.solve.test_table_engine import ADDITION, Make, machine
+from tests.solve.machines import ADDITION, Make, machine
 
 
 @pytest.fixture

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
 from alga import tasks
+from alga.base.errors import AlgaError
 from alga.research import trials
+from alga.tasks import Task, own
 from alga.training import recipes
 from tests.conftest import ROOT, Alga
 
@@ -97,3 +100,17 @@ def test_a_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old:
     assert message in refused.err
     assert refused.err.count("\n") == 1
     assert not Path("run").exists()
+
+
+def test_own_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for read in (tasks.find, own.version):
+        with pytest.raises(AlgaError, match=r"^nowhere\.py: no such file or directory$"):
+            read("nowhere.py:Mine")
+    with pytest.raises(AlgaError, match=r"^expected a task as FILE\.py:CLASS, got 'nowhere'$"):
+        own.read("nowhere", Task)
+    Path("mine.py").write_text("class Mine: pass\n")
+    with pytest.raises(AlgaError, match=r"^mine\.py has no class Mine that is a Task$"):
+        tasks.find("mine.py:Mine")
+    assert own.version("mine.py:Mine") == {"source": hashlib.sha256(b"class Mine: pass\n").hexdigest()}
+    assert own.version("addition") == {}

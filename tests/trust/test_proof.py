@@ -14,50 +14,17 @@ import torch
 from alga import runs
 from alga.base import files
 from alga.base.errors import AlgaError
-from alga.network.tokens import START
 from alga.runs import SHIPPED, Run
 from alga.runs.verification import verify
 from alga.trust.assumptions import at_least
 from alga.trust.certificate import Certificate
 from alga.trust.proof import lemmas
-from alga.trust.proof.bounds import FLOAT32, FLOAT64, FORMATS, REAL, NumberFormat
-from alga.trust.proof.margins import bounded, prove
+from alga.trust.proof.bounds import FORMATS, REAL, NumberFormat
 from alga.trust.proof.margins import margins as margins_of
-from alga.trust.proof.rounding import Rounding
+from alga.trust.proof.margins import prove
 from tests.conftest import ROOT, Result
-from tests.runs.test_folder import rewrite
-from tests.sloppy import Array, Sloppy
-
-DTYPES: dict[NumberFormat, type] = {FLOAT32: np.float32, FLOAT64: np.float64}
-
-
-def weights_of(run: Run) -> dict[str, Array]:
-    return {name: tensor.double().numpy() for name, tensor in run.model.state_dict().items()}
-
-
-def laid_out(run: Run, prompts: list[str]) -> tuple[Array, Array]:
-    """Return prompts with their right outputs behind them as ids, and the ids of the right tokens."""
-    tokens, domain = run.config.tokens, run.config.task.domain
-    right = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
-    begun = [[*row, tokens.ids[START]] for row in tokens.prompts(prompts)]
-    return np.hstack([np.array(begun), right[:, :-1]]), right
-
-
-def sampled_ratio(run: Run, prompts: list[str], arithmetic: NumberFormat, times: int, seed: int = 0) -> float:
-    """Return the largest share of the proven bounds that shuffled evaluations use up: inside, it is below one."""
-    weights, (ids, right) = weights_of(run), laid_out(run, prompts)
-    mid, off = bounded(run.config.model, weights, ids, right, Rounding((arithmetic,)))
-    sloppy = Sloppy(run.config.model, weights, DTYPES[arithmetic], np.random.default_rng(seed))
-    return float(np.max([ratio(mid, off[0], sloppy.logits(ids), right) for _ in range(times)]))  # nan stays nan
-
-
-def ratio(mid: Array, off: Array, logits: Array, right: Array) -> float:
-    """Return the largest share of the bounds that an evaluation uses up."""
-    logits = logits.astype(np.float64)
-    found = np.take_along_axis(logits, right[..., None], -1) - logits
-    others = np.arange(logits.shape[-1]) != right[..., None]
-    return float((np.abs(found - mid) / off)[others].max())
-
+from tests.runs.edited_files import rewrite
+from tests.trust.sampled_errors import DTYPES, sampled_ratio, weights_of
 
 # --- whole networks ---------------------------------------------------------------------------------------------------
 
@@ -226,3 +193,11 @@ def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(
     said = alga("certify", "parity", "--proof")
     assert (said.code, "float64  not proven" in said.out) == (1, True)
     assert alga("certify", "parity").code == 0
+
+
+def test_margin_that_is_no_number_is_below_all_others() -> None:
+    run = runs.load("parity")
+    weights = weights_of(run)
+    weights["head.weight"] = np.full_like(weights["head.weight"], np.nan)
+    found = margins_of(run.config.task.domain, run.config.model, weights, list(run.config.task.domain), FORMATS)
+    assert np.array_equal(found, np.full((3, 6), -np.inf))

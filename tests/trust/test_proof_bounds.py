@@ -19,7 +19,7 @@ from alga.trust.proof.bounds import FLOAT32, FLOAT64, MAX_GRAM_SIZE, REAL, SLACK
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array, Sloppy
-from tests.trust.test_proof import DTYPES
+from tests.trust.sampled_errors import DTYPES
 
 RNG = np.random.default_rng
 

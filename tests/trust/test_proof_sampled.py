@@ -18,7 +18,7 @@ from alga.trust.proof.bounds import FLOAT32, FLOAT64, NumberFormat
 from alga.trust.proof.margins import bounded, margins
 from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array
-from tests.trust.test_proof import DTYPES, laid_out, ratio, sampled_ratio, weights_of
+from tests.trust.sampled_errors import DTYPES, laid_out, ratio, sampled_ratio, weights_of
 
 pytestmark = pytest.mark.slow
 

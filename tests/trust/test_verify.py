@@ -15,7 +15,7 @@ from alga.runs import checksums
 from alga.runs.verification import verify
 from alga.trust.certificate import Bound, Certificate
 from tests.conftest import Result
-from tests.runs.test_folder import rewrite
+from tests.runs.edited_files import rewrite
 
 
 def edited(path: Path, change: Callable[[Certificate], Certificate]) -> None:

@@ -1,0 +1,72 @@
+"""Hostile numbers: any text, pairs file or device is a number or is refused in one line."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alga import tasks
+from alga.base.errors import AlgaError
+from alga.cli import operands
+from alga.cli.app import LONGEST, in_one_line
+from alga.solve.calculator import Calculator
+from alga.tasks.numbers import number
+from tests.conftest import Alga
+from tests.runs.hostile_data import file_of, only_refused
+
+ADD = Calculator()
+
+
+@given(st.text() | st.text("0123456789abcdefghijklmnopqrstuvwxyzABCZ", min_size=1), st.integers(2, 36))
+def test_any_text_is_a_number_or_is_refused(text: str, base: int) -> None:
+    with only_refused():
+        read = number(text, tasks.numbers.digits_of(base))
+        assert read
+        assert set(read) <= set(tasks.numbers.digits_of(base))
+        assert int(read, base) == int(text, base)
+
+
+@given(
+    st.lists(st.text("0123456789+- \t\r\n\0x１\ud800", max_size=12), max_size=6), st.sampled_from(["add", "sub", "mul"])
+)
+def test_any_pairs_file_gives_pairs_or_is_refused_with_its_line(given_lines: list[str], verb: str) -> None:
+    with file_of("\n".join(given_lines).encode(errors="surrogatepass")) as path:
+        try:
+            for problems in operands.problems(str(path), verb, ADD):
+                assert all(len(problem) == 2 for problem in problems)
+        except AlgaError as problem:
+            assert str(problem).startswith("line ") or "something other than text" in str(problem)  # noqa: PT017
+
+
+def test_a_pairs_file_is_read_in_bounded_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("alga.cli.operands.LONGEST_LINE", 50)
+    (tmp_path / "pairs").write_text("1234567890 1234567890\n" * 9)
+    assert [len(problems) for problems in operands.problems(str(tmp_path / "pairs"), "add", ADD)] == [3, 3, 3]
+    (tmp_path / "pairs").write_text(f"1 2\n{'1' * 40} {'2' * 40}\n")
+    with pytest.raises(AlgaError, match="line 2: expected at most 50 characters"):
+        list(operands.problems(str(tmp_path / "pairs"), "add", ADD))
+
+
+def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = alga("add", "@/dev/zero", "1")
+    assert (result.code, result.err) == (
+        2,
+        "alga: /dev/zero holds something other than a number: the character '\\x00'\n",
+    )
+    monkeypatch.setattr("alga.cli.operands.LONGEST", 1000)
+    monkeypatch.setattr("sys.stdin", io.StringIO("7" * 1001))
+    result = alga("add", "-", "1")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "has more than 1,000 digits" in result.err
+
+
+def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_path: Path) -> None:
+    result = alga("add", "1", "2", "--model", "\x1b[2Jhidden\r\nevil\u202e")
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert not set("\x1b\r\u202e") & set(result.err)
+    assert len(in_one_line("x" * 10**6)) < LONGEST + 10

@@ -1,0 +1,65 @@
+"""The domain as a mapping: what training, table and pictures read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from alga import tasks
+from alga.tasks import Domain, Instance
+
+
+def test_domain_is_shown_without_its_functions() -> None:
+    domain = Domain("few", "01", {"0": Instance(None, "0", "0", "1")}, explore=lambda respond: None, second_steps=list)
+    assert repr(domain).startswith("Domain(name='few', symbols='01', instances={'0': Instance(context=None")
+    assert "explore" not in repr(domain)
+    assert "second_steps" not in repr(domain)
+
+
+def test_domain_is_explored_by_the_answers_it_gets() -> None:
+    asked: list[str] = []
+
+    def respond(prompts: Sequence[str]) -> list[str | None]:
+        asked.extend(prompts)
+        return ["1" for _ in prompts]
+
+    tasks.find("parity").domain.explore(respond)
+    assert asked == ["0", "1", "1C0", "1C1"]  # never after an even number of ones
+    Domain("bare", "", {}).explore(respond)
+    assert len(asked) == 4
+
+
+def test_exploring_ends_where_there_is_no_answer() -> None:
+    asked: list[str] = []
+
+    def respond(prompts: Sequence[str]) -> list[str | None]:
+        asked.extend(prompts)
+        return [None for _ in prompts]
+
+    tasks.find("parity").domain.explore(respond)
+    assert asked == ["0", "1"]
+
+
+def test_axes_are_contexts_short_ones_first_and_columns() -> None:
+    contexts, columns = tasks.find("addition").domain.axes
+    assert contexts == [None, *map(str, range(20))]
+    assert columns[:3] == ["00", "01", "02"]
+    assert len(columns) == 110
+    assert columns[-10:] == list("0123456789")
+
+
+def test_second_steps_are_all_pairs_of_columns() -> None:
+    assert tasks.find("parity").domain.second_steps() == ["0C0", "0C1", "1C0", "1C1"]
+    steps = tasks.find("times-a-digit").domain.second_steps()
+    assert len(steps) == 10 * 10 * 10
+    assert steps[-1] == "81C99"
+    assert Domain("bare", "", {}).second_steps() == []
+
+
+def test_symbols_that_are_not_said_are_found() -> None:
+    assert tasks.find("parity").domain.symbols == "01"
+    assert tasks.find("division-by-a-digit").domain.symbols[:10] == "0123456789"
+
+
+def test_bare_domain_says_nothing_of_itself() -> None:
+    bare = Domain("bare", "", {})
+    assert (bare.summary, bare.source, len(bare), list(bare)) == ("", "", 0, [])
