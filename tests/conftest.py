@@ -175,7 +175,7 @@ def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Train on one thread unless a test says otherwise: beside other tests, two take ten times as long."""
     if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(trainer, "THREADS", 1)
+        monkeypatch.setattr(trainer, "DEFAULT_THREADS", 1)
         monkeypatch.setitem(trainer.Training.start.__func__.__kwdefaults__, "threads", 1)  # type: ignore[attr-defined]
 
 

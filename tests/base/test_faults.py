@@ -229,7 +229,7 @@ def test_a_full_disk_is_told_with_the_files_name(
 # --- the seal ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*checksums.SEALED, checksums.NAME])
+@pytest.mark.parametrize("name", [*checksums.SEALED, checksums.CHECKSUMS])
 def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, parity: Path) -> None:
     data = (parity / name).read_bytes()
     for place in {*range(0, len(data), max(1, len(data) // 10)), len(data) - 1}:
@@ -254,15 +254,15 @@ def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_i
 def test_every_shipped_network_is_sealed() -> None:
     for name in runs.shipped():
         checksums.check(runs.SHIPPED / name)
-        stated = [line.split()[1] for line in (runs.SHIPPED / name / checksums.NAME).read_text().splitlines()]
+        stated = [line.split()[1] for line in (runs.SHIPPED / name / checksums.CHECKSUMS).read_text().splitlines()]
         assert stated == [*checksums.SEALED]
 
 
 def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_in_place_does(parity: Path) -> None:
     (parity / "notes.txt").write_text("mine")
     assert runs.load(parity).certified
-    lines = (parity / checksums.NAME).read_text().splitlines(keepends=True)
-    (parity / checksums.NAME).write_text("".join(line for line in lines if "README" not in line))
+    lines = (parity / checksums.CHECKSUMS).read_text().splitlines(keepends=True)
+    (parity / checksums.CHECKSUMS).write_text("".join(line for line in lines if "README" not in line))
     with pytest.raises(AlgaError, match=r"README\.md is not what was sealed"):
         runs.load(parity)
 

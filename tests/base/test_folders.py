@@ -16,7 +16,7 @@ from tests.base.special_files import KINDS, exchange
 from tests.conftest import Alga, tiny
 
 CHECKPOINT = "checkpoint.safetensors"
-STATE = (*checksums.SEALED, checksums.NAME)
+STATE = (*checksums.SEALED, checksums.CHECKSUMS)
 TRAINED = (CHECKPOINT, "curves.png", "curves.svg")
 
 

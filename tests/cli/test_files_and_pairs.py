@@ -36,7 +36,7 @@ def test_out_writes_the_answer_to_a_file(alga: Alga, tmp_path: Path) -> None:
 
 def test_pairs_are_written_to_a_file_as_they_come(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In bounded memory, block by block; and still whole or not at all."""
-    monkeypatch.setattr("alga.cli.operands.TOGETHER", 10)
+    monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 10)
     (tmp_path / "pairs").write_text("1 2\n" * 35)
     seen = []
     solve_many = Calculator.solve_many

@@ -9,14 +9,14 @@ import typer.main
 
 from alga.cli import options
 from alga.cli.app import app
-from alga.cli.commands import Group, RenamedVerb, Verb
+from alga.cli.commands import RenamedVerb, Verb, VerbGroup
 from alga.solve.solver import ENGINES
 from tests.conftest import Alga
 
 GROUP = typer.main.get_command(app)
-assert isinstance(GROUP, Group)
+assert isinstance(GROUP, VerbGroup)
 LAB = GROUP.commands["lab"]
-assert isinstance(LAB, Group)
+assert isinstance(LAB, VerbGroup)
 VISIBLE = [name for name, command in GROUP.commands.items() if not command.hidden]
 PATHS = [[], *([name] for name in VISIBLE), *(["lab", name] for name in LAB.commands)]
 VERBS = [path for path in PATHS if path and path != ["lab"]]
@@ -24,7 +24,7 @@ VERBS = [path for path in PATHS if path and path != ["lab"]]
 
 def verb(path: list[str]) -> Verb:
     group = LAB if path[0] == "lab" else GROUP
-    assert isinstance(group, Group)
+    assert isinstance(group, VerbGroup)
     found = group.commands[path[-1]]
     assert isinstance(found, Verb)
     return found
@@ -96,7 +96,7 @@ def test_the_engines_in_help_are_the_engines_there_are() -> None:
 
 
 def test_old_names_are_hidden() -> None:
-    assert isinstance(GROUP, Group)
+    assert isinstance(GROUP, VerbGroup)
     hidden = {name for name, command in GROUP.commands.items() if command.hidden}
     assert hidden == {"sweep", "bench", "compare", "reproduce", "report"}
     assert all(isinstance(GROUP.commands[name], RenamedVerb) for name in hidden)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.cli import operands
-from alga.cli.app import LONGEST, in_one_line
+from alga.cli.app import MESSAGE_LENGTH, in_one_line
 from alga.solve.calculator import Calculator
 from alga.tasks.numbers import number
 from tests.conftest import Alga
@@ -57,7 +57,7 @@ def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.Monke
         2,
         "alga: /dev/zero holds something other than a number: the character '\\x00'\n",
     )
-    monkeypatch.setattr("alga.cli.operands.LONGEST", 1000)
+    monkeypatch.setattr("alga.cli.operands.MOST_DIGITS_READ", 1000)
     monkeypatch.setattr("sys.stdin", io.StringIO("7" * 1001))
     result = alga("add", "-", "1")
     assert (result.code, result.err.count("\n")) == (2, 1)
@@ -69,4 +69,4 @@ def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_pa
     assert result.code == 2
     assert result.err.count("\n") == 1
     assert not set("\x1b\r\u202e") & set(result.err)
-    assert len(in_one_line("x" * 10**6)) < LONGEST + 10
+    assert len(in_one_line("x" * 10**6)) < MESSAGE_LENGTH + 10

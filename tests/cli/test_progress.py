@@ -94,7 +94,7 @@ def test_the_reproduction_promises_no_end_but_the_certificate(
 def test_the_progress_of_pairs_counts_problems_over_all_blocks(
     engine: str, named: bool, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alga.cli.operands.TOGETHER", 4)
+    monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 4)
     ticking(monkeypatch, 10.0)
     (tmp_path / "pairs").write_text("12 34\n" * 10)
     monkeypatch.setattr(sys, "stdin", io.StringIO("12 34\n" * 10))

@@ -28,7 +28,7 @@ batch_size = [16, 32]
 steps = 60
 """
 DIGITS = 40_000_000
-KNOWN = {*checksums.SEALED, checksums.NAME, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}
+KNOWN = {*checksums.SEALED, checksums.CHECKSUMS, CHECKPOINT, files.LOCK, "curves.png", "curves.svg"}
 LINES = {"metrics.jsonl"}
 
 
@@ -186,7 +186,7 @@ def whole(run: Path) -> None:
     assert not strangers, f"the run folder holds {strangers}"
     if "config.json" in names:
         config.load(run)
-    if checksums.NAME in names:
+    if checksums.CHECKSUMS in names:
         checksums.check(run)
         assert {"config.json", "model.safetensors", "README.md"} <= names, "sealed, and not whole"
     if "certificate.json" in names:

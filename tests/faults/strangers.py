@@ -88,10 +88,10 @@ def pipes(bench: Bench, rng: Random) -> int:
 def _places(bench: Bench) -> Iterator[tuple[str, Path, tuple[object, ...]]]:
     """Yield each file of a run, with each of the commands that read or write it."""
     run = bench.folder / "work" / "run"
-    for name in (*checksums.SEALED, checksums.NAME):
+    for name in (*checksums.SEALED, checksums.CHECKSUMS):
         yield name, bench.trained, ("certify", run, "--save")
         yield name, bench.trained, ("cmp", "12", "7", "--model", run)
-    for name in (*checksums.SEALED, checksums.NAME, CHECKPOINT, *CURVES):
+    for name in (*checksums.SEALED, checksums.CHECKSUMS, CHECKPOINT, *CURVES):
         yield name, bench.unfinished, ("train", "--resume", run)
 
 

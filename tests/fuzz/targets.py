@@ -171,10 +171,10 @@ class _RunFolder:
 
     def __call__(self, data: bytes) -> None:
         new = {self.name: data}
-        if self.name != checksums.NAME:
+        if self.name != checksums.CHECKSUMS:
             new |= self._matching(data)
             hashes = self.hashes | {name: hashlib.sha256(content).hexdigest() for name, content in new.items()}
-            new[checksums.NAME] = "".join(
+            new[checksums.CHECKSUMS] = "".join(
                 f"{hashes[name]}  {name}\n" for name in checksums.SEALED if name in hashes
             ).encode()
         try:
@@ -278,5 +278,5 @@ def targets() -> dict[str, Target]:
         "r": Target(_import, [as_r(few)]),
         "rds": Target(_import_rds, [gzip.decompress(as_r(few))]),
         "checkpoint": Target(_checkpoint, [_training()[1]]),
-        **{f"run {name}": _of_run(name) for name in (*checksums.LOADED, metrics.METRICS, checksums.NAME)},
+        **{f"run {name}": _of_run(name) for name in (*checksums.LOADED, metrics.METRICS, checksums.CHECKSUMS)},
     }

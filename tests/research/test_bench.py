@@ -22,9 +22,9 @@ from tests.conftest import Alga
 def test_small_benchmark_times_every_method_and_draws_them(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(methods, "TOGETHER", 3)
+    monkeypatch.setattr(methods, "BATCH_SUMS", 3)
     monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr(methods, "LONG", 1000)
+    monkeypatch.setattr(methods, "FILE_DIGITS", 1000)
     monkeypatch.setattr(bench, "TURNS", 1)
     figure, out = tmp_path / "speed.svg", tmp_path / "bench.json"
     result = alga("lab", "bench", "--max-digits", "1000", "--out", out, "--figure", figure)
@@ -44,7 +44,7 @@ def test_small_benchmark_times_every_method_and_draws_them(
 
 
 def test_own_run_is_timed_without_lookahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "TOGETHER", 3)
+    monkeypatch.setattr(methods, "BATCH_SUMS", 3)
     Solver.load().save(tmp_path / "mine")
     with methods.ways(Solver.load(tmp_path / "mine")) as ways:
         assert "sequential" in {way.name for way in ways}
@@ -58,7 +58,7 @@ def _odd_method(patch: pytest.MonkeyPatch) -> None:
 
 
 def _wrong_files(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(methods, "LONG", 100)
+    patch.setattr(methods, "FILE_DIGITS", 100)
     patch.setattr(Solver, "stream", lambda self, paths, sink, watch=None: sink.write(b"42"))
 
 
@@ -77,7 +77,7 @@ def test_wrong_sum_fails_the_benchmark(
     alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     spoil(monkeypatch)
-    monkeypatch.setattr(methods, "TOGETHER", 3)
+    monkeypatch.setattr(methods, "BATCH_SUMS", 3)
     monkeypatch.setattr(bench, "TURN_SECONDS", 0.0)
     assert alga("lab", "bench", "--max-digits", "100").code == 1
 

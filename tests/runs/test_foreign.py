@@ -92,7 +92,7 @@ class Hostile:
 
 
 def bomb() -> bytes:
-    return gzip.compress(b"X\n" + bytes(foreign.LARGEST + 10))
+    return gzip.compress(b"X\n" + bytes(foreign.MAX_IMPORT_BYTES + 10))
 
 
 def deep() -> bytes:

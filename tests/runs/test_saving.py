@@ -68,9 +68,9 @@ def test_a_full_disk_at_any_moment_leaves_the_old_run(
         else:
             break
         now = content(parity)
-        if call != "os.replace" or now[checksums.NAME] == before[checksums.NAME]:
+        if call != "os.replace" or now[checksums.CHECKSUMS] == before[checksums.CHECKSUMS]:
             assert now == before
-        assert strength(parity) == ("proven" if now[checksums.NAME] == before[checksums.NAME] else "checked")
+        assert strength(parity) == ("proven" if now[checksums.CHECKSUMS] == before[checksums.CHECKSUMS] else "checked")
     monkeypatch.undo()
     assert moment >= 3
     assert strength(parity) == "checked"
@@ -162,7 +162,7 @@ def test_weights_without_a_certificate_take_the_old_one_away(parity: Path) -> No
 
 def test_a_link_that_waits_for_its_place_is_not_put_there(parity: Path, alga: Alga) -> None:
     """A stranger may name it as if a kill had left it."""
-    sha256 = (parity / checksums.NAME).read_text().split()[0]
+    sha256 = (parity / checksums.CHECKSUMS).read_text().split()[0]
     waiting = parity / f".README.md.{sha256}{checksums.WAITING}"
     waiting.symlink_to(parity / "config.json")
     before = content(parity)

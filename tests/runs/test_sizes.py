@@ -130,7 +130,7 @@ def test_a_checkpoint_in_the_middle_of_a_long_way_to_the_next_check_is_read(tmp_
 
 HEADERS = {
     "many lists": b'{"a":' + b"[" * 100_001,
-    "long": b'{"a": "' + b"x" * weight_header.LARGEST + b'"}',
+    "long": b'{"a": "' + b"x" * weight_header.MAX_HEADER_BYTES + b'"}',
     "not text": b'{"__metadata__": {"alga": 3}, "a": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}',
     "a hole": b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}',
     "an overlap": b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, '

@@ -123,7 +123,7 @@ def test_what_is_no_state_dict_is_refused_before_it_costs_anything(kind: str, tm
         foreign.read(tmp_path / "file")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * foreign.LARGEST
+    assert peak < 2 * foreign.MAX_IMPORT_BYTES
 
 
 def test_an_archive_says_a_storage_once_and_it_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from alga.base.errors import AlgaError
 from alga.serve import damage
 from alga.serve.limits import RefusedError
 from alga.serve.registry import ModelRegistry
-from alga.serve.schemas import Problem, Verb
+from alga.serve.schemas import AskedProblem, Verb
 from alga.serve.workers import Worker
 from alga.solve.calculator import Calculator
 from alga.tasks import numbers
@@ -24,7 +24,7 @@ def worker() -> Worker:
     return Worker(ModelRegistry())
 
 
-def solved(worker: Worker, name: str, amount: float, problem: Problem) -> dict[str, Any]:
+def solved(worker: Worker, name: str, amount: float, problem: AskedProblem) -> dict[str, Any]:
     calculator = worker.solver(name)
     damaged, _ = damage.damage(calculator, damage.default_weight(calculator), amount)
     return damage.solve(worker, damaged, problem, MOST)
@@ -47,12 +47,12 @@ def solved(worker: Worker, name: str, amount: float, problem: Problem) -> dict[s
 def test_a_copy_that_is_as_it_was_solves_the_problem_that_was_asked(
     worker: Worker, name: str, verb: Verb, operands: list[str], answer: str
 ) -> None:
-    found = solved(worker, name, 0.0, Problem(verb=verb, operands=operands))
+    found = solved(worker, name, 0.0, AskedProblem(verb=verb, operands=operands))
     assert (found["answer"], found["exact"], found["operands"]) == (answer, answer, operands)
 
 
 def test_the_copy_takes_part_and_its_wrong_steps_are_told(worker: Worker) -> None:
-    found = solved(worker, "times-a-digit", 2.0, Problem(verb="mul", operands=["37", "48"]))
+    found = solved(worker, "times-a-digit", 2.0, AskedProblem(verb="mul", operands=["37", "48"]))
     assert (found["answer"], found["exact"], found["certified"]) == ("1786", "1776", False)
     problems = found["problems"]
     assert [(problem["expression"], problem["after"]) for problem in problems] == [
@@ -68,7 +68,7 @@ def test_the_copy_takes_part_and_its_wrong_steps_are_told(worker: Worker) -> Non
 @pytest.mark.parametrize(("amount", "certified"), [(0.25, True), (0.5, False)])
 def test_answer_and_certificate_of_a_copy_agree(worker: Worker, amount: float, certified: bool) -> None:
     calculator = worker.solver("addition")
-    problem = Problem(verb="add", operands=["65785", "8765"])
+    problem = AskedProblem(verb="add", operands=["65785", "8765"])
     report = damage.report(worker, calculator, damage.default_weight(calculator), amount, problem, max_steps=MOST)
     assert report["certificate"]["certified"] is certified
     assert report["solved"]["certified"] is certified
@@ -77,7 +77,7 @@ def test_answer_and_certificate_of_a_copy_agree(worker: Worker, amount: float, c
 
 def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(worker: Worker) -> None:
     """A difference that came out with a sign in its midst is no number to go on with; the problem itself was one."""
-    found = solved(worker, "subtraction", -8.0, Problem(verb="divmod", operands=["1000", "37"]))
+    found = solved(worker, "subtraction", -8.0, AskedProblem(verb="divmod", operands=["1000", "37"]))
     assert found["failure"].startswith(
         "a wrong step led to an invalid problem: a number has only the digits 0-9, got '-'"
     )
@@ -93,9 +93,9 @@ def test_what_is_wrong_with_a_problem_is_said(worker: Worker) -> None:
         ("cmp", ["1", "2"], "does not cmp"),
     ):
         with pytest.raises(AlgaError, match=why):
-            solved(worker, "addition", 1.0, Problem.model_validate({"verb": verb, "operands": operands}))
+            solved(worker, "addition", 1.0, AskedProblem.model_validate({"verb": verb, "operands": operands}))
     with pytest.raises(RefusedError, match="more than 1,000 steps"):
-        solved(worker, "addition", 0.0, Problem(verb="mul", operands=["7" * 40, "9" * 40]))
+        solved(worker, "addition", 0.0, AskedProblem(verb="mul", operands=["7" * 40, "9" * 40]))
 
 
 @pytest.mark.parametrize("base", [2, 8, 10, 16])

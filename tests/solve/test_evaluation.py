@@ -173,7 +173,7 @@ def test_a_bad_evaluation_is_refused_in_one_line(
 
 
 def test_problems_too_many_to_hold_at_once_are_taken_in_parts(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "TOGETHER", 30)
+    monkeypatch.setattr(evaluation, "COLUMNS_PER_BATCH", 30)
     problems = evaluation.draw(ADDITION, count=30, max_digits=20)
     assert len(list(evaluation._chunks(problems))) > 1
     assert evaluation.evaluate(adder, problems).as_dict()["correct"] == 30

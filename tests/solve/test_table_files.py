@@ -20,7 +20,7 @@ from tests.solve.machines import ADDITION, Make, machine
 @pytest.fixture
 def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "FILE_BLOCK", 7)
-    monkeypatch.setattr("alga.solve.engines.rows.BLOCK", 5)
+    monkeypatch.setattr("alga.solve.engines.rows.BYTES_PER_READ", 5)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Copied(Procedure):
 def test_number_of_problems_tried_is_told() -> None:
     assert check(Copied("ab")) == 2 + 4 + 8
     assert check(tasks.find("parity")) == 2 + 4 + 8
-    assert (validation.LONGEST, validation.ALL_UP_TO, validation.MOST_SYMBOLS) == (3, 20_000, 250)
+    assert (validation.MOST_COLUMNS, validation.ALL_UP_TO, validation.MOST_SYMBOLS) == (3, 20_000, 250)
 
 
 def test_many_problems_are_sampled_in_order_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,17 +20,17 @@ import alga
 from alga.base import signals
 from alga.base.errors import AlgaError, unloaded
 from alga.cli import arithmetic, certify, console, demo, evaluate, exchange, serve, tasks, train
-from alga.cli.commands import NUMBERS, SETTINGS, Group, NumberVerb, RenamedVerb, Verb
+from alga.cli.commands import CONTEXT_SETTINGS, NUMBERS, NumberVerb, RenamedVerb, Verb, VerbGroup
 from alga.cli.lab import bench, compare, paper, study, sweep
 from alga.cli.lab.group import lab
 
 BROKEN_PIPE: Final = 141  # `alga … | head` ends quietly; not by SIGPIPE itself, which would end sweeps with a worker
-LONGEST: Final = 1000  # characters of a message
-THREADS: Final = "NUMBA_NUM_THREADS"
+MESSAGE_LENGTH: Final = 1000  # characters of a message
+THREADS_VARIABLE: Final = "NUMBA_NUM_THREADS"
 
 app = typer.Typer(
     name="alga",
-    cls=Group,
+    cls=VerbGroup,
     help="""A tiny Transformer that adds numbers of any length, certified on every step there is.
 
     `alga VERB -h` explains a verb.
@@ -42,7 +42,7 @@ app = typer.Typer(
       alga train --out runs/mine
       alga certify runs/mine
     """,
-    context_settings=SETTINGS,
+    context_settings=CONTEXT_SETTINGS,
     invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -114,10 +114,12 @@ def main() -> None:
             raise
         code = _say(str(unloaded(problem)))
     except ValueError:
-        threads = os.environ.get(THREADS, "")
+        threads = os.environ.get(THREADS_VARIABLE, "")
         if not re.fullmatch("-[0-9]+|0+", threads):
             raise
-        code = _say(f"{THREADS} must be at least 1, got {threads!r}")  # numba's own message does not name the variable
+        code = _say(
+            f"{THREADS_VARIABLE} must be at least 1, got {threads!r}"
+        )  # numba's own message does not name the variable
     except MemoryError:
         code = _say("not enough memory")
     sys.exit(code)
@@ -135,5 +137,5 @@ def in_one_line(message: str) -> str:
     "no task '\\x1b[2J'"
     """
     line = " ".join(message.split())
-    line = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    line = line if len(line) <= MESSAGE_LENGTH else f"{line[: MESSAGE_LENGTH // 2]} … {line[-MESSAGE_LENGTH // 2 :]}"
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alga.runs import Run
     from alga.trust.certificate import Certificate
 
-SHOWN: Final = 10  # failures printed; --json has all of them
+FAILURES_PRINTED: Final = 10  # failures printed; --json has all of them
 OWN: Final = (
     "the proof's own float64 arithmetic (numpy, the C library's erf) keeps the same rules; `alga verify` does not need "
     "this one"
@@ -86,9 +86,11 @@ def certify(
     else:
         right = certificate.prompts - len(certificate.failures)
         lines = [f"{right:,} / {certificate.prompts:,} prompts right, on this machine", certificate.statement]
-        lines += [f"  {f.prompt}: expected {f.expected}S, got {f.produced!r}" for f in certificate.failures[:SHOWN]]
-        if len(certificate.failures) > SHOWN:
-            lines.append(f"  … and {len(certificate.failures) - SHOWN:,} more: see --json")
+        lines += [
+            f"  {f.prompt}: expected {f.expected}S, got {f.produced!r}" for f in certificate.failures[:FAILURES_PRINTED]
+        ]
+        if len(certificate.failures) > FAILURES_PRINTED:
+            lines.append(f"  … and {len(certificate.failures) - FAILURES_PRINTED:,} more: see --json")
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
         lines += _proof(certificate)
         deliver("\n".join(lines), out)

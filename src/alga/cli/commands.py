@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from alga.cli import console
 
 EXAMPLES: Final = "\n\nExamples:\n"  # in a docstring; one indented command per line follows
-SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # inherited by every verb
+CONTEXT_SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # inherited by every verb
 NUMBERS: Final = {"ignore_unknown_options": True}  # -5 is a number
 
 
@@ -86,7 +86,7 @@ class RenamedVerb(Verb):
         return super().parse_args(ctx, args)
 
 
-class Group(_WithExamples, TyperGroup):
+class VerbGroup(_WithExamples, TyperGroup):
     """A group of verbs; its help lists each verb with its whole first paragraph."""
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from alga.solve.evaluation import Evaluation, Outcome
     from alga.solve.solver import Solver
 
-SHOWN: Final = 10  # wrong answers explained on stderr
-NAMES: Final = ("x", "y", "z")  # of the operands with --show
+WRONG_EXPLAINED: Final = 10  # wrong answers explained on stderr
+OPERAND_NAMES: Final = ("x", "y", "z")  # of the operands with --show
 CUT: Final = 60  # characters of a number in the explanation of a wrong answer
 
 
@@ -74,7 +74,7 @@ def evaluate(
         typer.echo("\n\n".join(_shown(outcome, solver) for outcome in result.outcomes))
     else:
         typer.echo(_table(result))
-    for outcome in result.wrong[:SHOWN]:
+    for outcome in result.wrong[:WRONG_EXPLAINED]:
         typer.echo(_wrong(outcome, solver), err=True)
     raise typer.Exit(1 if result.wrong else 0)
 
@@ -82,7 +82,11 @@ def evaluate(
 def _shown(outcome: Outcome, solver: Solver) -> str:
     """Return one problem as the author's test script prints it."""
     operands = outcome.problem.operands
-    names = NAMES[: len(operands)] if len(operands) <= len(NAMES) else [f"x{i}" for i in range(1, len(operands) + 1)]
+    names = (
+        OPERAND_NAMES[: len(operands)]
+        if len(operands) <= len(OPERAND_NAMES)
+        else [f"x{i}" for i in range(1, len(operands) + 1)]
+    )
     expression = solver.procedure.expression(*names)
     return "\n".join(
         [

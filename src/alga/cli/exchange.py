@@ -53,7 +53,7 @@ def export(
     from alga.solve.solver import Solver
 
     ways = {**formats.FORMATS, "page": single.page}
-    chosen = {**formats.SUFFIXES, ".html": "page"}.get(out.suffix) if format is None else format
+    chosen = {**formats.FORMAT_OF_SUFFIX, ".html": "page"}.get(out.suffix) if format is None else format
     if chosen not in ways:
         got = f"the file name {out.name}" if format is None else format
         raise AlgaError(f"expected a format of {', '.join(ways)}, got {got}")

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from alga.solve.calculator import Calculator
 
 MINUS: Final = "-"
-LONGEST: Final = 2**30  # digits of a number read into memory
+MOST_DIGITS_READ: Final = 2**30  # digits of a number read into memory
 LONGEST_LINE: Final = 2**25  # characters of a pairs file's line, and of all lines held at a time
-BLOCK: Final = 2**20  # characters read at a time
-TOGETHER: Final = 1024  # problems of a pairs file solved in one batch
-SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
+CHARACTERS_PER_READ: Final = 2**20  # characters read at a time
+PAIRS_PER_BATCH: Final = 1024  # problems of a pairs file solved in one batch
+PAIR_SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "divmod": "/", "cmp": "?"}  # as a pairs file may write them
 
 
 def number_in(path: str | None) -> str:
@@ -28,12 +28,14 @@ def number_in(path: str | None) -> str:
     name, read, blocks = path or "standard input", 0, []
     with _opened(path) as file:
         try:
-            while block := file.read(BLOCK):
+            while block := file.read(CHARACTERS_PER_READ):
                 read += len(block)
                 if "\0" in block:  # such as /dev/zero, which never ends
                     raise AlgaError(f"{name} holds something other than a number: the character '\\x00'")
-                if read > LONGEST:
-                    raise AlgaError(f"{name} has more than {LONGEST:,} digits; add longer numbers from files, @A @B")
+                if read > MOST_DIGITS_READ:
+                    raise AlgaError(
+                        f"{name} has more than {MOST_DIGITS_READ:,} digits; add longer numbers from files, @A @B"
+                    )
                 blocks.append(block)
         except UnicodeDecodeError:
             raise AlgaError(f"{name} holds something other than text") from None
@@ -49,7 +51,7 @@ def problems(pairs: str, verb: str, calculator: Calculator) -> Iterator[list[tup
             for place, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
                 chunk.append(_problem(line, place, verb, calculator))
                 size += len(line)
-                if len(chunk) == TOGETHER or size > LONGEST_LINE:
+                if len(chunk) == PAIRS_PER_BATCH or size > LONGEST_LINE:
                     yield chunk
                     chunk, size = [], 0
         except UnicodeDecodeError:
@@ -69,7 +71,7 @@ def count(pairs: str) -> int:
         return 0
     with path.open("rb") as file:
         lines, last = 0, b"\n"
-        while block := file.read(BLOCK):
+        while block := file.read(CHARACTERS_PER_READ):
             lines, last = lines + block.count(b"\n"), block[-1:]
     return lines + (last != b"\n")
 
@@ -78,7 +80,7 @@ def _problem(line: str, place: int, verb: str, calculator: Calculator) -> tuple[
     """Read "A B", "A+B" or "A + B"; a minus right before a number is its sign: "12 -5" is two numbers."""
     if len(line) > LONGEST_LINE:
         raise AlgaError(f"line {place}: expected at most {LONGEST_LINE:,} characters, got more")
-    sign, line = SIGNS[verb], line.strip(" \t\r\n")
+    sign, line = PAIR_SIGNS[verb], line.strip(" \t\r\n")
     operands = [part for part in re.split("[ \t]+", line) if part]
     if sign == MINUS and len(operands) == 1 and (found := re.fullmatch("(-?[^-]+)-(-?[^-]+)", line)):
         operands = [*found.groups()]

@@ -103,10 +103,10 @@ def train(
 
 def _chosen(recipe: str | None, task: str | None, seed: int | None, threads: int | None) -> tuple[Recipe, int, int]:
     from alga.training import recipes
-    from alga.training.trainer import THREADS
+    from alga.training.trainer import DEFAULT_THREADS
 
     found = recipes.find("fast" if recipe is None else recipe, task)
-    return found, 0 if seed is None else seed, THREADS if threads is None else threads
+    return found, 0 if seed is None else seed, DEFAULT_THREADS if threads is None else threads
 
 
 def _like(model: str) -> tuple[Recipe, int, int]:

@@ -1,8 +1,8 @@
 """A network as files for other programs: its step as ONNX, its table as JSON.
 
-`FORMATS` maps a format's name to its function, `SUFFIXES` a file's ending to its format.
+`FORMATS` maps a format's name to its function, `FORMAT_OF_SUFFIX` a file's ending to its format.
 """
 
-from alga.export.formats import FORMATS, SUFFIXES, onnx, table
+from alga.export.formats import FORMAT_OF_SUFFIX, FORMATS, onnx, table
 
-__all__ = ["FORMATS", "SUFFIXES", "onnx", "table"]
+__all__ = ["FORMATS", "FORMAT_OF_SUFFIX", "onnx", "table"]

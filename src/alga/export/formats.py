@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from alga.network.step import Step
 
 TABLE_FORMAT: Final = "alga-table-1"
-TRIES: Final = 10  # problems of each length to compare rows and operands on
+PROBLEMS_COMPARED: Final = 10  # problems of each length to compare rows and operands on
 
 
 def table(solver: Solver, watch: Watch = unwatched) -> bytes:
@@ -66,7 +66,7 @@ def _runs_elsewhere(procedure: Procedure) -> bool:
     if not (procedure.layout.by_rows and procedure.numeric):
         return False
     rng, draw = Random(0), next(iter(procedure.families().values()))
-    for digits in (1, 2, 3, 5, 8) * TRIES:
+    for digits in (1, 2, 3, 5, 8) * PROBLEMS_COMPARED:
         operands = draw(rng, digits)
         rows = [without_zeros(operand) for operand in operands]
         if procedure.layout.repeats:
@@ -176,4 +176,4 @@ def _provenance(solver: Solver) -> dict[str, Any]:
 
 
 FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {"onnx": onnx, "table": table}
-SUFFIXES: Final = {".onnx": "onnx", ".json": "table"}
+FORMAT_OF_SUFFIX: Final = {".onnx": "onnx", ".json": "table"}

@@ -17,7 +17,7 @@ from alga.network.config import ModelConfig
 
 Array = NDArray[np.float32]
 
-NORMS: Final = ("attention_norm", "feed_forward_norm")
+NORM_NAMES: Final = ("attention_norm", "feed_forward_norm")
 
 
 def unfolded(stored: Mapping[str, Array], config: ModelConfig) -> dict[str, Array]:
@@ -30,7 +30,7 @@ def unfolded(stored: Mapping[str, Array], config: ModelConfig) -> dict[str, Arra
         rows = weights["position_embedding.weight"]
         read = [zeros if row == "." else rows[int(row)] for row in config.positions]
         weights["position_embedding.weight"] = np.stack([*read, zeros])  # the last is never read
-    for name in ("final_norm", *(f"layers.{i}.{norm}" for i in range(config.layers) for norm in NORMS)):
+    for name in ("final_norm", *(f"layers.{i}.{norm}" for i in range(config.layers) for norm in NORM_NAMES)):
         weights.setdefault(f"{name}.weight", ones)
         weights.setdefault(f"{name}.bias", zeros)
     for i in range(config.layers):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from alga.base.errors import AlgaError
 
-LARGEST: Final = 65_536  # of any setting; more would be damaged or hostile
+MOST_OF_A_SETTING: Final = 65_536  # of any setting; more would be damaged or hostile
 MOST_LAYERS: Final = 64
 MOST_PARAMETERS: Final = 2**28  # a weight file of 1 GiB
 
@@ -48,7 +48,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
             value = getattr(self, name)
-            most = MOST_LAYERS if name == "layers" else LARGEST
+            most = MOST_LAYERS if name == "layers" else MOST_OF_A_SETTING
             if type(value) is not int or not 1 <= value <= most:
                 raise AlgaError(f"model setting {name} must be a whole number from 1 to {most:,}, got {value!r}")
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:

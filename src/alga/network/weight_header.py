@@ -10,10 +10,10 @@ from typing import Final
 
 from alga.base.errors import AlgaError
 
-LARGEST: Final = 2**20  # bytes: names and shapes; those of the paper's network have 4,000
+MAX_HEADER_BYTES: Final = 2**20  # bytes: names and shapes; those of the paper's network have 4,000
 MOST_PARTS: Final = 100_000  # lists and objects: each takes a hundred bytes of memory for two in the file
 BYTES: Final = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "I64": 8, "F64": 8}
-FLOAT32: Final = "F32"
+SAFETENSORS_FLOAT32: Final = "F32"
 _LENGTH: Final = 8  # bytes of the header's length
 
 
@@ -28,11 +28,11 @@ class Header:
     def check_float32(self) -> None:
         """Refuse numbers of another type."""
         for name, kind in self.types.items():
-            if kind != FLOAT32:
-                raise AlgaError(f"{name} holds {kind}, expected {FLOAT32}")
+            if kind != SAFETENSORS_FLOAT32:
+                raise AlgaError(f"{name} holds {kind}, expected {SAFETENSORS_FLOAT32}")
 
 
-def read(data: bytes, path: Path, most: int = LARGEST) -> Header:
+def read(data: bytes, path: Path, most: int = MAX_HEADER_BYTES) -> Header:
     """Return the header of a safetensors file; refuse one that does not match the file's bytes."""
     size = int.from_bytes(data[:_LENGTH], "little")
     try:

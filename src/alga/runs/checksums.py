@@ -22,13 +22,13 @@ from alga.base import files
 from alga.base.errors import AlgaError, one_line
 from alga.base.folders import Folder
 
-NAME: Final = "SHA256SUMS"
+CHECKSUMS: Final = "SHA256SUMS"
 SEALED: Final = ("README.md", "certificate.json", "config.json", "metrics.jsonl", "model.safetensors", "table.json")
 LOADED: Final = ("certificate.json", "config.json", "model.safetensors", "table.json")  # a network is read from these
-LARGEST: Final = 2**30  # bytes of any file of a run
+MAX_FILE_BYTES: Final = 2**30  # bytes of any file of a run
 LARGEST_SEAL: Final = 2**16
 WAITING: Final = ".sealed"  # suffix of files that the seal names and that are not renamed yet
-TRIES: Final = 100
+SNAPSHOT_TRIES: Final = 100
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _WAITING = re.compile(rf"\.(.+)\.([0-9a-f]{{64}}){re.escape(WAITING)}")
 
@@ -67,10 +67,10 @@ class Snapshot:
             raise self._damage
         for name in SEALED:
             if self._stated is not None and self.has(name):
-                found = self._seen.get(name) or self.folder.sha256(self._place(name), LARGEST)
+                found = self._seen.get(name) or self.folder.sha256(self._place(name), MAX_FILE_BYTES)
                 if self._stated.get(name) != found:
                     path = self.folder.path / name
-                    raise AlgaError(f"{path} is not what was sealed: its SHA-256 is not the one in {NAME}")
+                    raise AlgaError(f"{path} is not what was sealed: its SHA-256 is not the one in {CHECKSUMS}")
 
     def holds(self) -> bool:
         """Return whether nothing has changed since it was taken."""
@@ -82,14 +82,14 @@ class Snapshot:
         return waiting if waiting and self.folder.has(waiting) else name
 
     def _stamps(self) -> list[tuple[int, ...] | None]:
-        names = SEALED if self.folder.has(NAME) else LOADED  # metrics grow while a network is trained
-        return [_stamp(self.folder.status(name)) for name in (NAME, *names)]
+        names = SEALED if self.folder.has(CHECKSUMS) else LOADED  # metrics grow while a network is trained
+        return [_stamp(self.folder.status(name)) for name in (CHECKSUMS, *names)]
 
 
 def steady(place: Folder | Path, read: Callable[[Snapshot], T]) -> T:
     """Call `read` on a consistent snapshot of a run's files, even while others write to them."""
     folder = Folder.of(place)
-    for _ in range(TRIES):
+    for _ in range(SNAPSHOT_TRIES):
         snapshot = Snapshot(folder)
         try:
             found = read(snapshot)
@@ -109,7 +109,7 @@ def check(place: Folder | Path) -> None:
 
 def sealed(place: Folder | Path) -> bool:
     """Return whether the folder is complete."""
-    return Folder.of(place).has(NAME)
+    return Folder.of(place).has(CHECKSUMS)
 
 
 def hold(place: Folder | Path) -> files.Lock:
@@ -129,15 +129,15 @@ def replace(folder: Folder, new: Mapping[str, bytes], gone: Iterable[str] = ()) 
     """Replace several files of a run at once, remove others, and seal them all."""
     gone = set(gone)
     there = [name for name in SEALED if folder.check(name) is not None]
-    folder.check(NAME)
-    left = {name: folder.sha256(name, LARGEST) for name in there if name not in gone}
+    folder.check(CHECKSUMS)
+    left = {name: folder.sha256(name, MAX_FILE_BYTES) for name in there if name not in gone}
     wanted = {name: hashlib.sha256(data).hexdigest() for name, data in new.items()}
     late = {name: found for name, found in wanted.items() if left.get(name) != found}
     left |= wanted
     try:
         for name, found in late.items():
             folder.write(_waiting(name, found), new[name])
-        with folder.writing(NAME) as file:
+        with folder.writing(CHECKSUMS) as file:
             file.write("".join(f"{left[name]}  {name}\n" for name in SEALED if name in left).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -154,7 +154,7 @@ def seal(place: Folder | Path) -> None:
 
 def unseal(place: Folder | Path) -> None:
     """Remove the seal: the folder is unfinished again."""
-    Folder.of(place).remove(NAME)
+    Folder.of(place).remove(CHECKSUMS)
 
 
 def _settle(folder: Folder) -> None:
@@ -176,14 +176,14 @@ def _settle(folder: Folder) -> None:
 def _stated(folder: Folder) -> dict[str, str] | None:
     """Return the hash of each file that the seal names; None without a seal."""
     try:
-        text = folder.read(NAME, LARGEST_SEAL).decode(errors="replace")
+        text = folder.read(CHECKSUMS, LARGEST_SEAL).decode(errors="replace")
     except FileNotFoundError:
         return None
     stated: dict[str, str] = {}
     for line in text.split("\n")[:-1]:
         found = _LINE.fullmatch(line)
         if found is None or found[2] not in SEALED or found[2] in stated:
-            path = folder.path / NAME
+            path = folder.path / CHECKSUMS
             raise AlgaError(f"{path} is damaged: expected a hash and a file's name, got {line[:100]!r}")
         stated[found[2]] = found[1]
     return stated

@@ -18,7 +18,7 @@ from alga.runs import recipe
 from alga.runs.checksums import Snapshot, steady
 from alga.tasks import Task
 
-NAME: Final = "config.json"
+CONFIG: Final = "config.json"
 FORMAT: Final = 1
 IDENTITY: Final = "alga"  # the key under which a weight file states its task and architecture
 LARGEST_FILE: Final = 2**20  # bytes
@@ -56,7 +56,7 @@ class Config:
     @property
     def largest_weights(self) -> int:
         """The most bytes that a weight file of this network may have."""
-        return max(ALWAYS_READ, 4 * self.model.parameters + 2 * weight_header.LARGEST)
+        return max(ALWAYS_READ, 4 * self.model.parameters + 2 * weight_header.MAX_HEADER_BYTES)
 
     def check_weights(self, data: bytes, path: Path) -> None:
         """Refuse a weight file that was written for something else, or holds other tensors."""
@@ -86,11 +86,11 @@ def load(place: Folder | Path) -> Config:
 
 def read(snapshot: Snapshot) -> Config:
     """Read the config.json of a snapshot."""
-    path = snapshot.folder.path / NAME
+    path = snapshot.folder.path / CONFIG
     try:
-        data = snapshot.read(NAME, LARGEST_FILE)
+        data = snapshot.read(CONFIG, LARGEST_FILE)
     except FileNotFoundError:
-        raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {NAME}") from None
+        raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {CONFIG}") from None
     with naming(path), blaming(f"{path} is not a run's configuration"):
         content = json.loads(data)
         if content["format"] != FORMAT:

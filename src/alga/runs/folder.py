@@ -68,7 +68,7 @@ def save(place: Folder | Path, run: Run) -> None:
     """Write a run; until all of it is written, readers find the old files."""
     if not run.certified:
         run = dataclasses.replace(run, certificate=None, table=None)
-    written = {configs.NAME: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
+    written = {configs.CONFIG: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
     written |= _judgement(run, run.config.model.parameters)
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def keep(path: Path, run: Run) -> None:
     """Write the certificate, table and card of a run whose weights are in the folder already."""
     folder = Folder(path)
     with checksums.hold(folder):
-        stored = folder.sha256(WEIGHTS, checksums.LARGEST)
+        stored = folder.sha256(WEIGHTS, checksums.MAX_FILE_BYTES)
         if not run.certified or run.certificate is None or run.table is None or run.certificate.sha256 != stored:
             raise AlgaError(f"{path}: a certificate is saved only beside the weights that it certifies")
         checksums.replace(folder, _judgement(run, run.certificate.parameters))

@@ -25,11 +25,11 @@ from alga.runs.config import IDENTITY
 from alga.runs.r_files import parse
 from alga.runs.torch_files import Array
 
-LARGEST: Final = 64 * 2**20  # bytes, packed or unpacked; the paper's network has 0.4 million
+MAX_IMPORT_BYTES: Final = 64 * 2**20  # bytes, packed or unpacked; the paper's network has 0.4 million
 
 NONE_OF_THEM: Final = "it is neither a PyTorch state_dict, safetensors nor an R file, or is damaged"
 OURS: Final = re.compile(r"(token_embedding|position_embedding|final_norm|head|layers\.\d+\.[a-z_]+)\.[a-z_0-9.]+")
-NAMES: Final = (  # the author's, and ours
+TENSOR_NAMES: Final = (  # the author's, and ours
     (r"wte_out\.", "token_embedding."),
     (r"wpe_out\.", "position_embedding."),
     (r"MH_dec\.(\d+)\.in_proj_", r"layers.\1.attention.project_in."),
@@ -53,13 +53,13 @@ class Brought:
 
 def read(path: Path) -> Brought:
     """Return the weights in a file of any of the three kinds."""
-    data, identity = files.read(path, LARGEST), None
+    data, identity = files.read(path, MAX_IMPORT_BYTES), None
     try:
         with naming(path):
             if data[:2] == b"\x1f\x8b":
                 weights = _from_r(data)
             elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":
-                weights = torch_files.tensors(data, LARGEST)
+                weights = torch_files.tensors(data, MAX_IMPORT_BYTES)
             else:
                 identity, weights = _from_safetensors(data, path)
     except AlgaError:
@@ -87,7 +87,7 @@ def _from_safetensors(data: bytes, path: Path) -> tuple[str | None, dict[str, Ar
 
 
 def _renamed(name: str, path: Path) -> str:
-    for theirs, ours in NAMES:
+    for theirs, ours in TENSOR_NAMES:
         new, found = re.subn(f"^{theirs}", ours, name)
         if found:
             return new
@@ -98,19 +98,19 @@ def _renamed(name: str, path: Path) -> str:
 def _from_r(data: bytes) -> dict[str, Array]:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            content = file.read(LARGEST + 1)
-            if len(content) > LARGEST:
-                raise AlgaError(f"the file unpacks to more than {LARGEST:,} bytes")
+            content = file.read(MAX_IMPORT_BYTES + 1)
+            if len(content) > MAX_IMPORT_BYTES:
+                raise AlgaError(f"the file unpacks to more than {MAX_IMPORT_BYTES:,} bytes")
     except (OSError, EOFError, zlib.error):
         raise AlgaError("expected a gzip file, got a damaged one") from None
     values = _values(parse(content), "list")
     if not isinstance(values, dict):
         raise AlgaError("expected an R list of named tensors")
     weights: dict[str, Array] = {}
-    left = LARGEST
+    left = MAX_IMPORT_BYTES
     for name, parsed in values.items():
         weights[name] = _tensor(parsed, left)
-        left -= torch_files.FLOAT32 * weights[name].size
+        left -= torch_files.FLOAT32_BYTES * weights[name].size
     return weights
 
 

@@ -68,6 +68,6 @@ def locate(model: str | os.PathLike[str]) -> Path:
     if not path.is_dir():
         raise AlgaError(f"expected a run folder, got the file {path}")
     folder = Folder(path)
-    if not (folder.has(configs.NAME) or folder.has(checksums.NAME)):
+    if not (folder.has(configs.CONFIG) or folder.has(checksums.CHECKSUMS)):
         raise AlgaError(f"{path} is not a run: it has no config.json")
     return path

@@ -29,7 +29,7 @@ MOST_DIMENSIONS: Final = 8
 DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 MAGIC: Final = 0x1950A86A20F9469CFC6C  # begins files of torch before version 1.6, which are not archives
 PROTOCOL: Final = 1001
-FLOAT32: Final = 4  # bytes
+FLOAT32_BYTES: Final = 4  # bytes
 NUMBER: Final = np.dtype("<f4")
 NOTHING_ELSE: Final = "expected a PyTorch file with nothing but weights, got another or a damaged one"
 ORDERED, MODULE = "collections OrderedDict", "__torch__ Module"
@@ -78,7 +78,7 @@ def tensors(data: bytes, most: int) -> dict[str, Array]:
     left = most
     numbers: dict[str, bytearray] = {}
     for name, each in described.items():
-        left -= FLOAT32 * math.prod(each.shape)
+        left -= FLOAT32_BYTES * math.prod(each.shape)
         if left < 0:
             raise AlgaError(f"the tensors together have more than {most:,} bytes")
         key = each.storage.key
@@ -91,7 +91,7 @@ def tensors(data: bytes, most: int) -> dict[str, Array]:
 def _tensor(described: _Described, numbers: bytearray) -> Array:
     """Take the numbers of a tensor from its storage."""
     shape, strides = described.shape, described.strides
-    if len(numbers) != FLOAT32 * described.storage.count:
+    if len(numbers) != FLOAT32_BYTES * described.storage.count:
         raise AlgaError("a tensor does not have the bytes that it claims")
     if not math.prod(shape):
         return np.zeros(shape, np.float32)
@@ -99,7 +99,7 @@ def _tensor(described: _Described, numbers: bytearray) -> Array:
     if last >= described.storage.count:
         raise AlgaError("a tensor reaches beyond its bytes")
     whole = np.frombuffer(numbers, NUMBER)[described.offset :]  # as_strided itself checks nothing: `last` did
-    return as_strided(whole, shape, [FLOAT32 * stride for stride in strides]).astype(np.float32, order="C")
+    return as_strided(whole, shape, [FLOAT32_BYTES * stride for stride in strides]).astype(np.float32, order="C")
 
 
 def _from_archive(data: bytes, most: int) -> tuple[object, Storage]:
@@ -150,7 +150,7 @@ def _from_pickles(data: bytes) -> tuple[object, Storage]:
         count = int.from_bytes(stream.read(8), "little")
         if not isinstance(key, str) or sizes.get(key) != count:
             _refuse()
-        storages[key] = bytearray(stream.read(FLOAT32 * count))
+        storages[key] = bytearray(stream.read(FLOAT32_BYTES * count))
     return described, lambda key: storages[key] if key in storages else _refuse()
 
 

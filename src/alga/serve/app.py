@@ -26,8 +26,8 @@ from alga.solve.schoolbook import Listener
 from alga.solve.solver import Solver
 
 PAGE: Final = Path(__file__).parent / "page"
-KINDS: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
+MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+ANSWER_EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]
 
@@ -55,7 +55,7 @@ def create(registry: ModelRegistry, limits: Limits, bound: str = "", hosts: Coll
         _add_operation(app, pool, verb)
     _add_networks(app, pool)
     for path in sorted(PAGE.iterdir()):  # each file by its own route: no path in a request is ever opened
-        if path.suffix in KINDS:
+        if path.suffix in MEDIA_TYPES:
             _add_file(app, path)
     return RequestMiddleware(app, limits, bound, hosts)
 
@@ -84,7 +84,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
 def _add_operation(app: FastAPI, pool: WorkerPool, verb: str) -> None:
     """Add the routes of one operation: its answer, and its steps."""
-    shown: dict[int | str, Any] = {200: {"content": {"application/json": {"example": EXAMPLE}}}}
+    shown: dict[int | str, Any] = {200: {"content": {"application/json": {"example": ANSWER_EXAMPLE}}}}
 
     @app.post(f"/v1/{verb}", summary=f"{verb}: the answer", name=verb, responses=shown if verb == "add" else {})
     async def answer(numbers: schemas.Numbers) -> dict[str, Any]:
@@ -224,4 +224,4 @@ def _add_networks(app: FastAPI, pool: WorkerPool) -> None:
 def _add_file(app: FastAPI, path: Path) -> None:
     @app.get("/" if path.name == "index.html" else f"/{path.name}", include_in_schema=False)
     async def file() -> FileResponse:
-        return FileResponse(path, media_type=KINDS[path.suffix])
+        return FileResponse(path, media_type=MEDIA_TYPES[path.suffix])

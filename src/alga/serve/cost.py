@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-LONG: Final = 500_000  # table look-ups: about 50 ms
+LONG_LOOKUPS: Final = 500_000  # table look-ups: about 50 ms
 STEP: Final = 500  # look-ups that take as long as one step by the network
 PART: Final = 200  # look-ups that take as long as starting one part of a problem
 LARGE: Final = 10_000_000  # prompts times parameters: certifying such a network takes about 50 ms
@@ -29,4 +29,4 @@ def parts(verb: str, operands: Sequence[str], base: int) -> tuple[int, int]:
 def is_long(verb: str, operands: Sequence[str], base: int, *, by_network: bool) -> bool:
     """Return whether a problem takes so long that short ones should not wait for it."""
     count, columns = parts(verb, operands, base)
-    return count * (PART + columns * (STEP if by_network else 1)) > LONG
+    return count * (PART + columns * (STEP if by_network else 1)) > LONG_LOOKUPS

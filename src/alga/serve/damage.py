@@ -18,7 +18,7 @@ from alga.runs import Run, Weights
 from alga.serve import content
 from alga.serve.events import TraceListener
 from alga.serve.limits import RefusedError
-from alga.serve.schemas import Problem, Verb
+from alga.serve.schemas import AskedProblem, Verb
 from alga.serve.workers import Worker
 from alga.solve.result import Result
 from alga.solve.solver import Solver
@@ -80,7 +80,7 @@ def report(
     solver: Solver,
     weight: Weight,
     amount: float,
-    problem: Problem | None = None,
+    problem: AskedProblem | None = None,
     *,
     max_steps: int,
     cancel: Cancellation | None = None,
@@ -93,7 +93,7 @@ def report(
     example = wrong_example(damaged, certificate, cancel)
     kind = runs.step_of(damaged.procedure)
     if problem is None and example is not None and kind in OPERATIONS:
-        problem = Problem(verb=OPERATIONS[kind], operands=list(example))
+        problem = AskedProblem(verb=OPERATIONS[kind], operands=list(example))
     return {
         "model": solver.run.name,
         "weight": {**vars(weight), "before": before, "after": before + amount},
@@ -105,7 +105,7 @@ def report(
 
 
 def solve(
-    worker: Worker, damaged: Solver, problem: Problem, max_steps: int, cancel: Cancellation | None = None
+    worker: Worker, damaged: Solver, problem: AskedProblem, max_steps: int, cancel: Cancellation | None = None
 ) -> dict[str, Any]:
     """Solve a problem with the copy in the place of its original; return the exact answer beside it."""
     problems: list[dict[str, Any]] = []

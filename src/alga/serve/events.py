@@ -23,7 +23,7 @@ from alga.serve.workers import Worker, WorkerPool
 from alga.solve.schoolbook import Listener
 from alga.solve.solver import Solver
 
-TOGETHER: Final = 64  # steps per event, if they come fast
+STEPS_PER_EVENT: Final = 64  # steps per event, if they come fast
 SOON: Final = 0.05  # seconds after which steps are sent in any case
 AHEAD: Final = 16  # events of a long trace that wait for a slow reader; then the network waits too
 LOG: Final = logging.getLogger("alga.serve")
@@ -127,7 +127,7 @@ class Stream:
         """Queue an event; steps are batched."""
         if kind == "step":
             self._batch.append(data)
-            if len(self._batch) < TOGETHER and time.monotonic() - self._sent <= SOON:
+            if len(self._batch) < STEPS_PER_EVENT and time.monotonic() - self._sent <= SOON:
                 return
         self._flush()
         if kind != "step":

@@ -33,7 +33,7 @@ class Numbers(_Strict):
     base: int | None = Field(None, ge=2, le=36, description="The base of the numbers; default: the model's, or 10.")
 
 
-class Problem(_Strict):
+class AskedProblem(_Strict):
     """A problem for a damaged copy, which replaces its original there."""
 
     verb: Verb
@@ -50,7 +50,7 @@ class Damage(_Strict):
     tensor: Name | None = Field(None, description="A tensor of `/v1/weights`; default: the token embedding.")
     index: int | None = Field(None, ge=0, le=10**9, description="Which number of the tensor; default: the largest.")
     model: Name | None = Field(None, description="A network of `/v1/models`.")
-    problem: Problem | None = Field(None, description="What to solve; default: a problem that goes wrong, if any.")
+    problem: AskedProblem | None = Field(None, description="What to solve; default: a problem that goes wrong, if any.")
 
 
 STREAM: Final[dict[str, Any]] = {

@@ -22,7 +22,7 @@ from alga.serve.workers import Worker
 
 M_MMAP_THRESHOLD: Final = -3  # from glibc's malloc.h
 GRACE: Final = 2  # seconds for requests in progress when the server shuts down
-TOGETHER: Final = 16  # connections accepted before the first of them is handled
+ACCEPTED_AT_ONCE: Final = 16  # connections accepted before the first of them is handled
 QUEUE: Final = 128  # connections that the system holds until they are accepted
 OTHER_FILES: Final = 96  # open files besides established connections
 
@@ -109,7 +109,7 @@ def server(
         log_config=None,  # errors go to stderr, Python's default
         log_level="error",
         access_log=False,
-        backlog=TOGETHER,
+        backlog=ACCEPTED_AT_ONCE,
         server_header=False,
         date_header=False,
         proxy_headers=False,

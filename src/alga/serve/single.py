@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PAGE: Final = Path(__file__).parent / "page"
 LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # added to the damaged weight
-LARGEST: Final = 5_000  # prompts: more would make a file of many megabytes
+MOST_PROMPTS: Final = 5_000  # prompts: more would make a file of many megabytes
 RERUN: Final = ("task", "from_right", "fill", "repeats", "start", "after", "written", "ending")  # of a copy's table
 
 
@@ -36,8 +36,10 @@ def page(solver: Solver, watch: Watch = unwatched) -> bytes:
     task = solver.trained
     if not content.has_digit_columns(solver):
         raise AlgaError(f"a page cannot show {task.name}: its columns are not digits of numbers")
-    if len(task.domain) > LARGEST:
-        raise AlgaError(f"a page holds up to {LARGEST:,} prompts, {task.name} has {len(task.domain):,}; use alga serve")
+    if len(task.domain) > MOST_PROMPTS:
+        raise AlgaError(
+            f"a page holds up to {MOST_PROMPTS:,} prompts, {task.name} has {len(task.domain):,}; use alga serve"
+        )
     return _one_file(_content(solver, watch)).encode()
 
 

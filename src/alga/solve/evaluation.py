@@ -19,7 +19,7 @@ from alga.solve.result import Result
 from alga.solve.solver import Solver
 from alga.tasks import Procedure
 
-TOGETHER: Final = 5_000_000  # columns of problems solved side by side: bounds memory
+COLUMNS_PER_BATCH: Final = 5_000_000  # columns of problems solved side by side: bounds memory
 MOST_PROBLEMS: Final = 10**7
 MOST_DIGITS: Final = 10**8
 BINS: Final = 10  # of lengths, in the summary
@@ -148,7 +148,7 @@ def _chunks(problems: Iterable[Problem]) -> Iterable[list[Problem]]:
     for problem in problems:
         chunk.append(problem)
         columns += problem.digits
-        if columns > TOGETHER:
+        if columns > COLUMNS_PER_BATCH:
             yield chunk
             chunk, columns = [], 0
     if chunk:

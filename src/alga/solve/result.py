@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alga.network.decoder import Detail
 
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}  # every operation, as a trace writes it
-SHOWN: Final = 24  # characters of a number in a repr
+REPR_CHARACTERS: Final = 24  # characters of a number in a repr
 _WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -179,7 +179,7 @@ def failure_at(step: int, prompt: str, text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}… ({len(text):,} digits)"
+    return text if len(text) <= REPR_CHARACTERS else f"{text[: REPR_CHARACTERS // 2]}… ({len(text):,} digits)"
 
 
 def _word(count: int) -> str:

@@ -71,7 +71,7 @@ def find(name: str) -> Task:
     >>> len(find("addition").domain), len(find("addition-base-16").domain)
     (2300, 8960)
     """
-    if own.NAME.fullmatch(name):
+    if own.FILE_AND_CLASS.fullmatch(name):
         task = own.load(name)
         if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
             raise AlgaError(f"the task in {name} is called {task.name!r}, which is the name of a built-in task")

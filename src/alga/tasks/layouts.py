@@ -16,7 +16,7 @@ from typing import Any, Final
 from alga.base.errors import AlgaError
 from alga.tasks.numbers import digits_of, number, single_digit
 
-SHOWN: Final = 40  # characters of an operand or a column in a message
+MESSAGE_CHARACTERS: Final = 40  # characters of an operand or a column in a message
 
 
 class Layout(ABC):
@@ -217,4 +217,4 @@ def _products(symbols: str, sizes: Iterable[int]) -> list[str]:
 
 def short(text: object) -> str:
     """Return a text for a message, truncated if it is long."""
-    return repr(text) if len(repr(text)) <= SHOWN else f"{repr(text)[:SHOWN]}…"
+    return repr(text) if len(repr(text)) <= MESSAGE_CHARACTERS else f"{repr(text)[:MESSAGE_CHARACTERS]}…"

@@ -17,7 +17,7 @@ from alga.base.errors import AlgaError, blaming, one_line
 from alga.tasks.procedure import Task
 from alga.tasks.validation import check
 
-NAME = re.compile(r"(?P<file>.+\.py):(?P<kind>[A-Za-z_][A-Za-z_0-9]*)")
+FILE_AND_CLASS = re.compile(r"(?P<file>.+\.py):(?P<kind>[A-Za-z_][A-Za-z_0-9]*)")
 
 Base = TypeVar("Base")
 
@@ -43,7 +43,7 @@ def version(name: str) -> dict[str, str]:
 
     So the results of a file that has changed since are not reused.
     """
-    found = NAME.fullmatch(name)
+    found = FILE_AND_CLASS.fullmatch(name)
     return {} if found is None else {"source": hashlib.sha256(_bytes(Path(found["file"]))).hexdigest()}
 
 
@@ -56,7 +56,7 @@ def _bytes(path: Path) -> bytes:
 
 def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
     """Return the class of a name like `mine.py:Collatz`, which must be a subclass of `base`, and its file's hash."""
-    found = NAME.fullmatch(name)
+    found = FILE_AND_CLASS.fullmatch(name)
     if found is None:
         raise AlgaError(f"expected a {base.__name__.lower()} as FILE.py:CLASS, got {name!r}")
     path = Path(found["file"])

@@ -20,7 +20,7 @@ from alga.tasks.numbers import digits_of, in_base, number, value_of, without_zer
 
 DOMAIN_LIMIT: Final = 5_000_000
 SEPARATOR: Final = "C"
-TRIES: Final = 1000
+DRAWS: Final = 1000
 
 Family = Callable[[Random, int], tuple[str, ...]]  # a generator and a number of columns -> operands
 Situation = tuple[str | None, str]  # a context (none at the first column) and a column
@@ -233,7 +233,7 @@ class Procedure(Task):
 
     def _uniform(self, rng: Random, digits: int) -> tuple[str, ...]:
         """Draw random columns until they form a problem."""
-        for _ in range(TRIES):
+        for _ in range(DRAWS):
             setting = rng.choice(self.layout.settings())
             columns, following = [rng.choice(self.layout.first(setting))], self.layout.following(setting)
             columns += [rng.choice(following) for _ in range(digits - 1)]
@@ -241,7 +241,7 @@ class Procedure(Task):
             with contextlib.suppress(AlgaError):  # outside the range, as 3-5 is for subtraction
                 if operands is not None and self.columns(*operands):
                     return operands
-        raise AlgaError(f"task {self.name}: no problem of {digits} columns found in {TRIES} tries")
+        raise AlgaError(f"task {self.name}: no problem of {digits} columns found in {DRAWS} tries")
 
 
 class InBase(Procedure):

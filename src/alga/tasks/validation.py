@@ -16,7 +16,7 @@ from alga.base.errors import AlgaError
 from alga.tasks.lookahead import Lookahead
 from alga.tasks.procedure import Procedure, Task
 
-LONGEST: Final = 3
+MOST_COLUMNS: Final = 3
 ALL_UP_TO: Final = 20_000
 MOST_SYMBOLS: Final = 250  # with the other tokens, an id fits in a byte
 
@@ -113,7 +113,7 @@ def _check_problem(task: Procedure, columns: tuple[str, ...]) -> bool:
 
 def _problems(task: Procedure, seed: int) -> Iterator[tuple[str, ...]]:
     """Yield sequences of admissible columns, shortest first."""
-    for length, setting in itertools.product(range(1, LONGEST + 1), task.layout.settings()):
+    for length, setting in itertools.product(range(1, MOST_COLUMNS + 1), task.layout.settings()):
         rng = random.Random(seed)
         choices = [task.layout.first(setting)] + [task.layout.following(setting)] * (length - 1)
         if math.prod(map(len, choices)) <= ALL_UP_TO:

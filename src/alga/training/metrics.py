@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 METRICS: Final = "metrics.jsonl"
 CURVES: Final = tuple(f"curves{suffix}" for suffix in figures.SUFFIXES)
 MAX_METRICS_BYTES: Final = 2**28
-MAX_LINE_BYTES: Final = 4096  # ours have about 250
+MAX_METRICS_LINE: Final = 4096  # ours have about 250
 MAX_VALUE: Final = 1e40
 LOSS_BATCH: Final = 8192  # instances per evaluation batch
 PANELS: Final = (
@@ -147,8 +147,8 @@ def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
     """Parse a check from each line; refuse anything else."""
     names = {each.name for each in fields(Progress)}
     with blaming(f"{path} is damaged"):
-        if any(len(line) > MAX_LINE_BYTES for line in lines):
-            raise AlgaError(f"{path} is damaged: a line has more than {MAX_LINE_BYTES:,} bytes")
+        if any(len(line) > MAX_METRICS_LINE for line in lines):
+            raise AlgaError(f"{path} is damaged: a line has more than {MAX_METRICS_LINE:,} bytes")
         rows = [json.loads(line) for line in lines]
         if any(row.keys() != names or not all(_is_valid(value) for value in row.values()) for row in rows):
             raise AlgaError(f"{path} is damaged: expected the numbers of a check")

@@ -51,7 +51,7 @@ class RunWriter:
     def reopen(self, config: Config, checks: int) -> None:
         """Prepare the folder for a resumed run: drop the metrics written after its checkpoint, and unseal it."""
         if self.folder is not None:
-            for name in (*checksums.SEALED, checksums.NAME, CHECKPOINT, *metrics.CURVES):
+            for name in (*checksums.SEALED, checksums.CHECKSUMS, CHECKPOINT, *metrics.CURVES):
                 self.folder.check(name)  # refuse now what could not be replaced at the end
             lines = metrics.first_lines(self.folder, checks)
             self.checks = checks
@@ -83,4 +83,4 @@ class RunWriter:
 
     def _write_config(self, config: Config) -> None:
         if self.folder is not None:
-            self.folder.write(configs.NAME, configs.to_json(config).encode())
+            self.folder.write(configs.CONFIG, configs.to_json(config).encode())

@@ -34,10 +34,10 @@ from alga.training.sampling import Sampler
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
 
-DEVICES: Final = ("auto", "cpu", "cuda", "mps")
+DEVICE_CHOICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
 MARGIN_NOISE: Final = 1e-3  # between batch sizes
-THREADS: Final = 2  # more do not help so small a network, and the number changes the rounding
+DEFAULT_THREADS: Final = 2  # more do not help so small a network, and the number changes the rounding
 
 
 class Training:
@@ -72,7 +72,13 @@ class Training:
 
     @classmethod
     def start(
-        cls, folder: Path | str | None, recipe: Recipe, *, seed: int = 0, threads: int = THREADS, device: str = "auto"
+        cls,
+        folder: Path | str | None,
+        recipe: Recipe,
+        *,
+        seed: int = 0,
+        threads: int = DEFAULT_THREADS,
+        device: str = "auto",
     ) -> Training:
         """Start a new run in a new or empty folder, or without one."""
         settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
@@ -270,8 +276,8 @@ class Training:
 
 
 def _device(name: str) -> str:
-    if name not in DEVICES:
-        raise AlgaError(f"unknown device {name!r}; there are {', '.join(DEVICES)}")
+    if name not in DEVICE_CHOICES:
+        raise AlgaError(f"unknown device {name!r}; there are {', '.join(DEVICE_CHOICES)}")
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
         return next(device for device in ("cuda", "mps", "cpu") if there[device])

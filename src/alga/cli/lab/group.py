@@ -7,11 +7,11 @@ from typing import Any
 import typer
 
 from alga.cli import completion
-from alga.cli.commands import Group, Verb, say_renamed
+from alga.cli.commands import Verb, VerbGroup, say_renamed
 from alga.cli.lab import bench, compare, paper, study, sweep
 
 
-class LabGroup(Group):
+class LabGroup(VerbGroup):
     """`alga lab VERB`; `alga lab --quick` and `alga lab share`, as 0.1 had them, run the studies."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -24,11 +24,11 @@ from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem
 from alga.research.baselines.problems import added, draw
 from alga.tasks.numbers import DIGITS
 
-PAD: Final = "<pad>"
+PADDING: Final = "<pad>"
 END: Final = "<end>"
 MAX_POSITIONS: Final = 4096  # of sinusoids
 PLACES: Final = 512  # learned position embeddings, for methods that have them
-TOGETHER: Final = 64  # problems generated in a batch
+GENERATION_BATCH: Final = 64  # problems generated in a batch
 FINAL_RATE: Final = 0.1  # of the highest rate, at the end
 WARMUP: Final = 0.05  # of all steps
 BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast`
@@ -79,7 +79,7 @@ class Language(Baseline):
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         super().__init__(scale, rate, seed)
-        self.tokens = (PAD, END, *self.vocabulary)
+        self.tokens = (PADDING, END, *self.vocabulary)
         self.ids = {token: i for i, token in enumerate(self.tokens)}
         config = ModelConfig(
             vocabulary=len(self.tokens), input_length=1, output_length=1, width=scale.width, heads=scale.heads,
@@ -168,8 +168,8 @@ class Language(Baseline):
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         attempts = []
-        for start in range(0, len(problems), TOGETHER):
-            some = problems[start : start + TOGETHER]
+        for start in range(0, len(problems), GENERATION_BATCH):
+            some = problems[start : start + GENERATION_BATCH]
             longest = max(len(self.reply(*problem)) for problem in some) + 8  # in case it writes no `<end>`
             written = self.generate([self.question(*problem) for problem in some], longest)
             attempts += [

@@ -31,7 +31,7 @@ def find(name: str) -> type[Baseline]:
 
     from alga.research.baselines.contract import Baseline
 
-    if own.NAME.fullmatch(name):
+    if own.FILE_AND_CLASS.fullmatch(name):
         return own.read(name, Baseline)[0]
     if name not in METHODS:
         raise AlgaError(f"unknown method {name!r}; there are {', '.join(METHODS)}; your own as FILE.py:CLASS")

@@ -19,9 +19,9 @@ from alga.solve.solver import Solver
 from alga.tasks.numbers import exact
 
 SHORTEST: Final = 100  # digits
-LONG: Final = 100_000
+FILE_DIGITS: Final = 100_000
 WARM: Final = 2_000_000  # digits: enough to load the compiled loop
-TOGETHER: Final = 1000  # sums side by side
+BATCH_SUMS: Final = 1000  # sums side by side
 
 Pair = tuple[str, str]
 
@@ -80,7 +80,7 @@ def _batched(solver: Solver) -> Method:
 
     @lru_cache(maxsize=1)
     def problems(digits: int) -> list[Pair]:
-        return [pair(digits, seed) for seed in range(TOGETHER)]
+        return [pair(digits, seed) for seed in range(BATCH_SUMS)]
 
     def add(x: str, _: str) -> list[Any]:
         return solver.solve_many(problems(len(x)), engine="sequential")
@@ -90,8 +90,8 @@ def _batched(solver: Solver) -> Method:
         right = all(answer.answer == solver.procedure.oracle(*answer.operands) for answer in answers)
         return answers[0].answer if right else None
 
-    label = f"engine sequential, {TOGETHER:,} sums"
-    return Method("batched", label, add, sums=TOGETHER, prepare=lambda x, _: problems(len(x)), found=found)
+    label = f"engine sequential, {BATCH_SUMS:,} sums"
+    return Method("batched", label, add, sums=BATCH_SUMS, prepare=lambda x, _: problems(len(x)), found=found)
 
 
 def _looks_ahead(solver: Solver) -> bool:
@@ -147,7 +147,7 @@ def _files(solver: Solver, folder: Path) -> Method:
             solver.stream(paths, sink)
 
     label = "engine table, file to file"
-    return Method("files", label, add, least=LONG, prepare=prepare, found=lambda _: total.read_text())
+    return Method("files", label, add, least=FILE_DIGITS, prepare=prepare, found=lambda _: total.read_text())
 
 
 def _copied(x: str, y: str) -> None:

@@ -22,10 +22,10 @@ from alga import runs
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.research.bench import methods as compared
-from alga.research.bench.methods import LONG, SHORTEST, Method, pair
+from alga.research.bench.methods import FILE_DIGITS, SHORTEST, Method, pair
 from alga.solve.solver import Solver
 
-LONGEST: Final = 10**8
+MOST_DIGITS: Final = 10**8
 MAX_SECONDS: Final = 60.0  # timings expected to take longer are skipped
 ONCE_SECONDS: Final = 3.0  # slower methods are timed once
 TURN_SECONDS: Final = 0.05  # faster methods repeat for this long
@@ -88,12 +88,12 @@ class Bench:
                 quick = speeds.get(fast, {}).get(digits)
                 if quick and other and other[0]:
                     found[f"{fast} over {slow} at {digits:,}"] = round(other[0] / quick, 2)
-        if flat := [speed for digits, speed in speeds.get("table", {}).items() if digits >= LONG]:
-            found[f"table, slowest over fastest length from {LONG:,} on"] = round(max(flat) / min(flat), 2)
+        if flat := [speed for digits, speed in speeds.get("table", {}).items() if digits >= FILE_DIGITS]:
+            found[f"table, slowest over fastest length from {FILE_DIGITS:,} on"] = round(max(flat) / min(flat), 2)
         return found
 
 
-def run(solver: Solver, *, longest: int = LONGEST, watch: Watch = unwatched) -> Bench:
+def run(solver: Solver, *, longest: int = MOST_DIGITS, watch: Watch = unwatched) -> Bench:
     """Time every method at 100 digits, 1,000 and so on; `watch` counts timings."""
     layout = solver.procedure.layout
     if (runs.step_of(solver.procedure), layout.arity, layout.base) != ("add", 2, 10):

@@ -15,7 +15,7 @@ from alga.research.studies.study import Record, Settings, Study, certified, gath
 from alga.runs.recipe import Recipe
 from alga.training import recipes
 
-METHODS: Final = {  # task: label in the table, label in the figure
+TASK_LABELS: Final = {  # task: label in the table, label in the figure
     "addition": ("a column a step (the paper)", "a column\na step"),
     "addition-one-token": ("digit and carry in one token", "digit and carry\nin one token"),
     "addition-blocks-of-2": ("two digits a step, carry bit", "two digits\na step,\ncarry bit"),
@@ -27,8 +27,8 @@ BLOCKS: Final[dict[str, dict[str, Any]]] = {
     "addition-blocks-of-2": {"batch_size": 256, "steps": 10_000, "decay_steps": 4_000, "check_every": 100},
     THREE_DIGITS: {"batch_size": 512, "steps": 20_000, "decay_steps": 15_000, "check_every": 2_000},
 }
-DIGITS: Final = 1000
-SUMS: Final = 5
+SUM_DIGITS: Final = 1000
+SUM_COUNT: Final = 5
 
 
 class Generations(Study):
@@ -41,8 +41,8 @@ class Generations(Study):
 
     def plan(self, quick: bool) -> list[Settings]:
         return [
-            trials.settings(_recipe(task, quick), seed, digits=DIGITS, sums=1 if quick else SUMS)
-            for task in METHODS
+            trials.settings(_recipe(task, quick), seed, digits=SUM_DIGITS, sums=1 if quick else SUM_COUNT)
+            for task in TASK_LABELS
             if not (quick and task in BLOCKS)
             for seed in (range(1) if task == THREE_DIGITS else seeds(quick))
         ]
@@ -55,26 +55,26 @@ class Generations(Study):
         table, tokens, calls, drawn = [heads], {}, {}, {}
         for name, members in gathered(records, "task").items():
             right, drawn[name] = certified(members), _drawn(members)
-            row = [METHODS[name][0], f"{members[0]['prompts']:,}", of(right, members)]
+            row = [TASK_LABELS[name][0], f"{members[0]['prompts']:,}", of(right, members)]
             row += [f"{over(members, 'certified_at'):,.0f}", f"{drawn[name]:,.0f}"]
             tokens[name], calls[name] = (over(right, key).value if right else math.inf for key in ("tokens", "calls"))
             table.append([*row, *(f"{count[name]:.2f}" if right else "-" for count in (tokens, calls))])
         fewest = min(tokens, key=lambda name: tokens[name])
         return {
-            "sums": SUMS,
-            "digits": DIGITS,
+            "sums": SUM_COUNT,
+            "digits": SUM_DIGITS,
             "check_every": BLOCKS[THREE_DIGITS]["check_every"],
-            "fewest": METHODS[fewest][0],
+            "fewest": TASK_LABELS[fewest][0],
             "tokens": tokens[fewest],
             "paper_tokens": tokens["addition"],
             "cost": drawn[fewest].value / drawn["addition"].value,
-            "calls": calls["addition-lookahead"] * DIGITS,
+            "calls": calls["addition-lookahead"] * SUM_DIGITS,
             "table": markdown.table(*table),
         }
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered(records, "task")
-        names = [METHODS[name][1] for name in groups]
+        names = [TASK_LABELS[name][1] for name in groups]
         right = [(i, found) for i, members in enumerate(groups.values()) if (found := _counted(members))]
         generated = [
             Series(label, [(i, over(found, key)) for i, found in right])

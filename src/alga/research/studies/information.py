@@ -13,7 +13,7 @@ from alga.research.studies.study import Record, Settings, Study, certified, gath
 from alga.tasks import Instance, Procedure
 from alga.training import recipes
 
-LEARNED: Final = {
+SHOWN_CONTEXTS: Final = {
     "addition": "the whole previous output",
     "addition-context-carry": "one carry bit",
     "addition-padded": "the whole output, columns padded",
@@ -37,7 +37,7 @@ class Information(Study):
 
     def plan(self, quick: bool) -> list[Settings]:
         recipe = replace(recipes.fast(), margin=0.0, steps=400 if quick else 2000)
-        return trials.grid(recipe, {"task": list(LEARNED)}, seeds(quick))
+        return trials.grid(recipe, {"task": list(SHOWN_CONTEXTS)}, seeds(quick))
 
     def record(self, settings: Settings, result: Record) -> Record:
         kept = picked(result, "certified_at", "seconds", "prompts", "wrong")
@@ -55,7 +55,7 @@ class Information(Study):
         for name, members in gathered(records, "task").items():
             cost[name] = f"{over(members, 'certified_at'):,.0f}"
             prompts = f"{members[0]['prompts']:,}"
-            learned.append([LEARNED[name], prompts, of(certified(members), members), cost[name]])
+            learned.append([SHOWN_CONTEXTS[name], prompts, of(certified(members), members), cost[name]])
         return {"cost": cost, "proofs": markdown.table(*proofs), "learned": markdown.table(*learned)}
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:

@@ -15,7 +15,7 @@ from alga.research import figures, markdown, records, sweeps
 from alga.research.studies.generations import Generations
 from alga.research.studies.information import Information
 from alga.research.studies.learning import Learning
-from alga.research.studies.rounding import Rounding
+from alga.research.studies.rounding import RoundingStudy
 from alga.research.studies.share import Share
 from alga.research.studies.size import Size
 from alga.research.studies.study import Study
@@ -23,7 +23,7 @@ from alga.research.studies.unseen import Unseen
 
 WHAT: Final = "study results"
 STUDIES: Final[tuple[Study, ...]] = (
-    Learning(), Share(), Information(), Generations(), Size(), Unseen(), Rounding(),
+    Learning(), Share(), Information(), Generations(), Size(), Unseen(), RoundingStudy(),
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from alga.research.studies.study import Record, Settings, Study, certified, of, 
 from alga.training import recipes
 
 NEVER_SHOWN: Final = "19C"  # the start of the prompts that the paper's sampling does not draw
-KINDS: Final = {
+RECIPES_COMPARED: Final = {
     ("paper", "paper"): "paper recipe, paper's sampling",
     ("paper", "domain"): "paper recipe, whole domain",
     ("fast", "paper"): "fast recipe, paper's sampling",
@@ -54,14 +54,14 @@ class Learning(Study):
         }
 
     def findings(self, records: Sequence[Record]) -> Record:
-        kinds = {kind: _of(records, kind) for kind in KINDS}
+        kinds = {kind: _of(records, kind) for kind in RECIPES_COMPARED}
         iterations = {kind: f"{over(members, 'certified_at'):,.0f}" for kind, members in kinds.items()}
         speed = [["recipe and sampling", "certified", "iterations", "seconds", "last margin"]]
         for kind, members in kinds.items():
             right = certified(members)
             margin = f"{over(right, 'least_margin'):.1f}" if right else "-"
             seconds = f"{over(members, 'seconds'):,.0f}"
-            speed.append([KINDS[kind], of(right, members), iterations[kind], seconds, margin])
+            speed.append([RECIPES_COMPARED[kind], of(right, members), iterations[kind], seconds, margin])
         gap = [["sampling", "iterations", "all right", "wrong on `19Cab` alone", "wrong elsewhere", "prompts wrong"]]
         steps = sorted({int(step) for record in kinds["paper", "paper"] for step in record["looks"]})
         only_gap = {}
@@ -72,7 +72,7 @@ class Learning(Study):
                 only_gap[contexts, step] = sum(look["gap"] > 0 == look["others"] for look in found)
                 elsewhere = sum(look["others"] > 0 for look in found)
                 counts = map(str, (wrong.count(0), only_gap[contexts, step], elsewhere))
-                gap.append([KINDS["paper", contexts], f"{step:,}", *counts, f"{median(wrong):,.0f}"])
+                gap.append([RECIPES_COMPARED["paper", contexts], f"{step:,}", *counts, f"{median(wrong):,.0f}"])
         whole, lost = kinds["paper", "domain"], [record for record in certified(records) if record["wrong"] > 0]
         return {
             "paper": iterations["paper", "paper"],
@@ -87,7 +87,7 @@ class Learning(Study):
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         wrong, margins = [], []
-        for kind, label in KINDS.items():
+        for kind, label in RECIPES_COMPARED.items():
             curves = [record["curve"] for record in _of(records, kind)]  # of [step, wrong, margin]
             checks = list(zip(*curves, strict=True))
             flawless = [check for check in checks if all(point[1] == 0 for point in check)]

@@ -33,7 +33,7 @@ Show = Callable[[str, Stage, str], Result]  # runs a stage under its title; the 
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Scale:
+class ReproductionScale:
     """The size of a reproduction."""
 
     recipe: Recipe
@@ -44,19 +44,21 @@ class Scale:
     long_digits: int
 
 
-def whole() -> Scale:
+def whole() -> ReproductionScale:
     """The paper's own settings and sizes."""
     recipe = recipes.paper()
-    return Scale(recipe=recipe, first_type_steps=600, sums=1000, digits=1000, long_sums=10, long_digits=300_000)
+    return ReproductionScale(
+        recipe=recipe, first_type_steps=600, sums=1000, digits=1000, long_sums=10, long_digits=300_000
+    )
 
 
-def quick() -> Scale:
+def quick() -> ReproductionScale:
     """A minute's run with the fast recipe."""
     recipe = dataclasses.replace(recipes.fast(), task=recipes.paper().task, margin=0.0)
-    return Scale(recipe=recipe, first_type_steps=50, sums=20, digits=60, long_sums=2, long_digits=400)
+    return ReproductionScale(recipe=recipe, first_type_steps=50, sums=20, digits=60, long_sums=2, long_digits=400)
 
 
-def reproduce(folder: Path, scale: Scale, show: Show, author: Path | None = None) -> Result:
+def reproduce(folder: Path, scale: ReproductionScale, show: Show, author: Path | None = None) -> Result:
     """Run the stages without a result; return all results."""
     path, trained = folder / RESULTS, folder / "run"
     runs.check_no_run(folder)
@@ -103,7 +105,7 @@ def _train(folder: Path, recipe: Recipe, watch: Watch) -> Result:
     }
 
 
-def _first_type(scale: Scale, watch: Watch) -> Result:
+def _first_type(scale: ReproductionScale, watch: Watch) -> Result:
     """Train without second-type instances, and count right answers of each type."""
     recipe = dataclasses.replace(scale.recipe, second_type_share=0.0, steps=scale.first_type_steps)
     training = Training.start(None, recipe, seed=0)

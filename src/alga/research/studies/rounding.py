@@ -15,10 +15,10 @@ from alga.training import recipes
 if TYPE_CHECKING:
     from torch import Tensor
 
-FORMATS: Final = ("bfloat16", "float16", "int8", "int4")
+STORED_FORMATS: Final = ("bfloat16", "float16", "int8", "int4")
 
 
-class Rounding(Study):
+class RoundingStudy(Study):
     """Weights rounded to fewer bits, then every prompt checked again."""
 
     name = "rounding"
@@ -36,20 +36,20 @@ class Rounding(Study):
     def findings(self, records: Sequence[Record]) -> Record:
         trained, shipped = _split(records)
         table = [["weights", "adders certified", "their least margin", "shipped networks certified"]]
-        for name in ("float32", *FORMATS):
+        for name in ("float32", *STORED_FORMATS):
             right = _right(trained, name)
             margin = f"{median(_margins(right, name)):.2f}" if right else "-"
             table.append([name, of(right, trained), margin, of(_right(shipped, name), shipped)])
-        fallen = [["shipped network that fails somewhere", *FORMATS]]
+        fallen = [["shipped network that fails somewhere", *STORED_FORMATS]]
         lost = []
         for record in shipped:
-            wrong = {name: record[name]["wrong"] for name in FORMATS if record[name]["wrong"]}
+            wrong = {name: record[name]["wrong"] for name in STORED_FORMATS if record[name]["wrong"]}
             if wrong:
-                cells = [f"{wrong[n]:,} wrong" if n in wrong else f"{record[n]['margin']:.2f}" for n in FORMATS]
+                cells = [f"{wrong[n]:,} wrong" if n in wrong else f"{record[n]['margin']:.2f}" for n in STORED_FORMATS]
                 fallen.append([record["model"], *cells])
             if early := [name for name in wrong if name != "int4"]:
                 lost.append(f"{record['model']} ({', '.join(early)})")
-        own, ours = ({name: len(_right(group, name)) for name in FORMATS} for group in (trained, shipped))
+        own, ours = ({name: len(_right(group, name)) for name in STORED_FORMATS} for group in (trained, shipped))
         return {
             "adders": len(trained),
             "networks": len(shipped),
@@ -62,7 +62,7 @@ class Rounding(Study):
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         trained, shipped = _split(records)
-        names = ("float32", *FORMATS)
+        names = ("float32", *STORED_FORMATS)
         margins = [(i, median(_margins(r, name))) for i, name in enumerate(names) if (r := _right(trained, name))]
         shares = [
             Series(label, [(i, share(len(_right(group, name)), len(group))) for i, name in enumerate(names)])

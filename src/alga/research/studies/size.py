@@ -13,7 +13,7 @@ from alga.research.studies.study import Record, Settings, Study, certified, gath
 from alga.runs.recipe import Recipe
 from alga.training import recipes
 
-TASK: Final = "addition-padded"
+SIZE_TASK: Final = "addition-padded"
 
 
 class Size(Study):
@@ -70,8 +70,8 @@ def _smallest(groups: dict[str, list[Record]], right: Sequence[Record]) -> str:
 
 def _ladder() -> dict[str, tuple[Recipe, int]]:
     """Return the shapes from large to small, each with its recipe and number of seeds."""
-    fast = replace(recipes.fast(), task=TASK, margin=0.0)
-    small = replace(recipes.small(), task=TASK, margin=0.0, steps=8_000, decay_steps=6_000, final_rate=1e-3)
+    fast = replace(recipes.fast(), task=SIZE_TASK, margin=0.0)
+    small = replace(recipes.small(), task=SIZE_TASK, margin=0.0, steps=8_000, decay_steps=6_000, final_rate=1e-3)
     least = replace(recipes.smallest(), margin=0.0)
     one_norm = {**least.options, "norms": "feed-forward", "shared_keys": True, "positions": ".0122234"}
     three = replace(least, task="addition", second_type_share=0.6, width=3, hidden=4, options=one_norm)

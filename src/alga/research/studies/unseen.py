@@ -13,7 +13,7 @@ from alga.research.studies.study import Record, Settings, Study, gathered, of, p
 from alga.training import recipes
 
 NEARLY: Final = 90.0  # percent of the unseen prompts
-SHOWN: Final = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+SHARES: Final = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Unseen(Study):
@@ -25,7 +25,7 @@ class Unseen(Study):
 
     def plan(self, quick: bool) -> list[Settings]:
         recipe = replace(recipes.fast(), steps=150 if quick else 800, check_every=50)
-        return trials.grid(recipe, {"shown": (0.2, 0.8) if quick else SHOWN}, seeds(quick), to_the_end=True)
+        return trials.grid(recipe, {"shown": (0.2, 0.8) if quick else SHARES}, seeds(quick), to_the_end=True)
 
     def record(self, settings: Settings, result: Record) -> Record:
         kept = picked(result, "wrong", "wrong_unseen", "unseen", "prompts", "steps")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = 2**16  # a column is coded as two bytes, 0 after the end of a row
 KNOWN: Final = 2**10  # most texts that a network may write
-BLOCK: Final = 2**20  # places at a time: bounds memory
+PLACES_PER_BLOCK: Final = 2**20  # places at a time: bounds memory
 
 Codes = NDArray[np.integer[Any]]
 
@@ -127,7 +127,7 @@ class _Scan:
         """
         if self._cancel is not None:
             self._cancel.check()
-        blocks = [slice(start, start + BLOCK) for start in range(0, len(to), BLOCK)]
+        blocks = [slice(start, start + PLACES_PER_BLOCK) for start in range(0, len(to), PLACES_PER_BLOCK)]
         counts = np.zeros(0, np.int64)
         for part in blocks:
             more = np.bincount(asked(part), minlength=len(counts))

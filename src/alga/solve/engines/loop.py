@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alga.base.progress import Watch, unwatched
 from alga.network.compiled import call, compiled
 from alga.solve.engines.machine import Machine
-from alga.solve.engines.rows import FileRow, NoColumnError, Row, row_of
+from alga.solve.engines.rows import DigitRow, FileRow, NoColumnError, row_of
 
 TEXT_BLOCK: Final = 2**17  # columns at a time: the buffers fit the CPU cache
 FILE_BLOCK: Final = 2**22
@@ -47,7 +47,7 @@ class Loop:
     The first and the last step are looked up in the table: the first has no context, the last writes its ending.
     """
 
-    def __init__(self, machine: Machine, rows: Sequence[Row]) -> None:
+    def __init__(self, machine: Machine, rows: Sequence[DigitRow]) -> None:
         assert machine.words is not None
         assert machine.classes is not None
         self._machine, self._rows = machine, rows

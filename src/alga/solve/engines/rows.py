@@ -9,7 +9,7 @@ from typing import Final
 from alga.base.errors import AlgaError
 from alga.tasks.numbers import number, stranger
 
-BLOCK: Final = 2**20  # bytes read at a time to skip leading zeros and line ends
+BYTES_PER_READ: Final = 2**20  # bytes read at a time to skip leading zeros and line ends
 LINE_END: Final = b"\r\n"
 
 
@@ -17,7 +17,7 @@ class NoColumnError(Exception):
     """Characters one above the other that are not a column of the task."""
 
 
-class Row:
+class DigitRow:
     """Digits from the left; `read(start, stop)` returns some of them as bytes."""
 
     def __init__(self, size: int, read: Callable[[int, int], bytes]) -> None:
@@ -32,12 +32,12 @@ class Row:
         return digits.rjust(stop - start, fill) if from_right else digits.ljust(stop - start, fill)
 
 
-def row_of(text: str) -> Row:
+def row_of(text: str) -> DigitRow:
     """Return the row of a text, which must be ASCII."""
-    return Row(len(text), lambda start, stop: text[start:stop].encode())
+    return DigitRow(len(text), lambda start, stop: text[start:stop].encode())
 
 
-class FileRow(Row):
+class FileRow(DigitRow):
     """A file that holds one number and perhaps a line end; leading zeros are skipped."""
 
     def __init__(self, path: Path) -> None:
@@ -63,8 +63,8 @@ class FileRow(Row):
 
     def refuse_strangers(self, digits: str) -> None:
         """Raise an error that names the first character that is not a digit, if any."""
-        for start in range(0, self.size, BLOCK):
-            block = self._read(start, min(start + BLOCK, self.size))
+        for start in range(0, self.size, BYTES_PER_READ):
+            block = self._read(start, min(start + BYTES_PER_READ, self.size))
             if block.translate(None, digits.encode()):
                 place = next(i for i, byte in enumerate(block) if chr(byte) not in digits)
                 char = block[place : place + 4].decode(errors="replace")[0]
@@ -73,15 +73,15 @@ class FileRow(Row):
     def _last_digit(self, end: int) -> int:
         """Return the position after the last character that is not a line end."""
         while end:
-            start = max(0, end - BLOCK)
+            start = max(0, end - BYTES_PER_READ)
             if kept := self._read(start, end).rstrip(LINE_END):
                 return start + len(kept)
             end = start
         return 0
 
     def _first_digit(self, end: int) -> int:
-        for start in range(0, end, BLOCK):
-            block = self._read(start, min(start + BLOCK, end))
+        for start in range(0, end, BYTES_PER_READ):
+            block = self._read(start, min(start + BYTES_PER_READ, end))
             if rest := block.lstrip(b"0"):
                 return start + len(block) - len(rest)
         return end - 1  # zeros only: the last is the number

@@ -27,7 +27,7 @@ from alga.trust.proof.bounds import FORMATS, Array, Ids, NumberFormat
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding
 
-CHUNK: Final = 64  # prompts per batch; bounds the memory of a proof
+PROMPTS_PER_BATCH: Final = 64  # prompts per batch; bounds the memory of a proof
 
 Weights = Mapping[str, Array]
 
@@ -41,7 +41,7 @@ def prove(
     """
     prompts = list(domain)
     least = [(math.inf, "")] * len(FORMATS)
-    chunks = [prompts[start : start + CHUNK] for start in range(0, len(prompts), CHUNK)]
+    chunks = [prompts[start : start + PROMPTS_PER_BATCH] for start in range(0, len(prompts), PROMPTS_PER_BATCH)]
     done = 0
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         bounded_in_order = pool.map(lambda chunk: margins(domain, shape, weights, chunk, FORMATS), chunks)

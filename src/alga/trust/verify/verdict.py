@@ -22,7 +22,7 @@ from alga.tasks import Domain
 from alga.trust.assumptions import VERSION
 from alga.trust.certificate import Certificate
 
-CHUNK: Final = 16  # prompts
+PROMPTS_PER_BATCH: Final = 16  # prompts
 
 
 @dataclass
@@ -88,9 +88,9 @@ def derive(domain: Domain, shape: ModelConfig, data: bytes, prompts: list[str], 
             network = BallNetwork(shape, tensors(data))
         except (KeyError, ValueError, IndexError, TypeError) as problem:
             raise AlgaError(f"the weights do not fit their configuration ({problem})") from None
-        for start in range(0, len(prompts), CHUNK):
-            _judge(network, domain, tokens, prompts[start : start + CHUNK], found)
-            watch(min(start + CHUNK, len(prompts)), len(prompts))
+        for start in range(0, len(prompts), PROMPTS_PER_BATCH):
+            _judge(network, domain, tokens, prompts[start : start + PROMPTS_PER_BATCH], found)
+            watch(min(start + PROMPTS_PER_BATCH, len(prompts)), len(prompts))
     finally:
         ctx.prec = bits
     return found
