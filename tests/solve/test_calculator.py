@@ -42,6 +42,19 @@ def test_other_types_are_refused(value: Any) -> None:
         load().mul(value, value)
 
 
+@pytest.mark.parametrize("numbers", [(), ("1",), (1,)])
+def test_one_number_is_not_added(numbers: tuple[Any, ...]) -> None:
+    with pytest.raises(AlgaError, match=f"add takes at least 2 numbers, got {len(numbers)}"):
+        load().add(*numbers)
+
+
+def test_an_uncertified_answer_that_is_not_a_number_is_refused_for_ints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Calculator, "_text", lambda *_: "4")  # without a remainder
+    assert load().divmod("8", "2") == ("4", "")
+    with pytest.raises(AlgaError, match="wrote '', which is not a number"):
+        load().divmod(8, 2)
+
+
 def test_a_failing_network_raises_from_add_and_is_reported_by_solve() -> None:
     mute = load()
     mute.network.run.model.head.weight.data[1] *= -4  # the row of the stop token

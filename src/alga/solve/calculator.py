@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from alga.base.cancellation import Cancellation
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, blaming
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
 from alga.solve.result import Result
@@ -101,7 +101,8 @@ class Calculator:
         return self._text("cmp", (a, b))
 
     def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
-        return self._like(numbers[0], self._text(operation, numbers))
+        answer = self._text(operation, numbers)
+        return self._like(numbers[0], answer)
 
     def _text(self, operation: str, numbers: Sequence[str] | Sequence[int]) -> str:
         if len({isinstance(value, str) for value in numbers}) > 1:
@@ -112,7 +113,10 @@ class Calculator:
         return result.answer
 
     def _like(self, given: Number, answer: str) -> Number:
-        return answer if isinstance(given, str) else signed_value(answer, self.base)
+        if isinstance(given, str):
+            return answer
+        with blaming(f"a network that is not certified wrote {answer!r}, which is not a number"):
+            return signed_value(answer, self.base)
 
     # --- results ------------------------------------------------------------------------------------------------------
 
