@@ -19,6 +19,17 @@ _BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
     "the same truth value": {
         "trust/proof/margins.py": {"bounded": ["np.ones((length, length), dtype=bool) -> np.ones((length, length))"]},
     },
+    "the other case was taken before": {
+        "tasks/pairwise.py": {"Comparison.oracle": ["a < b -> a <= b"]},
+    },
+    "drawn and not used": {
+        "tasks/lookahead.py": {"Lookahead.example": ["('',) -> ('XX',)"]},
+    },
+    "guard that cannot fire": {
+        "network/decoder.py": {
+            "Decoder.details": ["zip(steps, generated, strict=True) -> zip(steps, generated)"],
+        },
+    },
     "one digit repeated": {
         "tasks/digitwise.py": {"_Divisor.rows": ["below.startswith('0') -> below.endswith('0')"]},
     },

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 from alga import tasks
-from alga.tasks import Domain, Instance
+from alga.tasks import Domain, Instance, Procedure, Text
+
+
+class Letters(Procedure):
+    """Writes letters that no column has."""
+
+    name, numeric = "letters", False
+    layout = Text("01")
+
+    def step(self, before: str | None, column: str) -> str:
+        return "zyxwvu"[int(column)] if before is None else "hgfedcba"["zyxwvuhgfedcba".index(before) % 8]
+
+    def oracle(self, *operands: str) -> str:
+        return operands[0]
 
 
 def test_domain_is_shown_without_its_functions() -> None:
@@ -63,3 +77,17 @@ def test_symbols_that_are_not_said_are_found() -> None:
 def test_bare_domain_says_nothing_of_itself() -> None:
     bare = Domain("bare", "", {})
     assert (bare.summary, bare.source, len(bare), list(bare)) == ("", "", 0, [])
+
+
+def test_symbols_that_only_outputs_have_are_sorted() -> None:
+    assert Letters().domain.symbols == "01" + "".join(sorted({i.output for i in Letters().domain.values()}))
+    assert len(Letters().domain.symbols) > 6
+
+
+def test_marks_of_several_procedures_are_symbols_once() -> None:
+    assert tasks.find("arithmetic").domain.symbols == "0123456789-+×"
+
+
+def test_a_drawn_problem_has_as_many_columns_as_asked_for() -> None:
+    rng, draw = Random(0), Letters().families()["uniform"]
+    assert all(len(*draw(rng, columns)) == columns for columns in (1, 2, 7, 30))
