@@ -13,7 +13,7 @@ from alga.base.errors import AlgaError
 from alga.network.step import Step
 from alga.solve import solver
 from alga.solve.engines import loop, sequential, table
-from alga.solve.engines.machine import Machine, machine_of
+from alga.solve.engines.machine import Machine, _Contexts, machine_of
 from alga.solve.engines.rows import FileRow, NoColumnError, row_of
 from alga.solve.result import Result
 from alga.tasks import Procedure
@@ -239,3 +239,12 @@ def test_engines_are_listed() -> None:
     assert solver.ENGINES == ("table", "sequential", "lookahead")
     with pytest.raises(AlgaError, match=r"^unknown engine 'abacus'; there are table, sequential, lookahead$"):
         solver.check_engine("abacus")
+
+
+def test_a_prompt_outside_the_table_is_refused() -> None:
+    few = Table("addition", {prompt: output for prompt, output in exact(ADDITION).outputs.items() if prompt != "12C1"})
+    machine = Machine.__new__(Machine)  # its classes need the whole table
+    machine.procedure, machine.table, machine.replayed = ADDITION, few, 0
+    machine.after = _Contexts(ADDITION, few)
+    with pytest.raises(AlgaError, match=r"^addition: the prompt '12C1' is outside its table$"):
+        table.replay(machine, ("15", "7"))

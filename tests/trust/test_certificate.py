@@ -106,6 +106,12 @@ def test_the_least_margin_and_its_place_are_found(faulty: Callable[..., Decode])
     assert table.uncertain == ()
 
 
+def test_a_second_decoder_that_leaves_prompts_out_certifies_nothing(faulty: Callable[..., Decode]) -> None:
+    decode = faulty(ADDITION)
+    with pytest.raises(ValueError, match="shorter"):
+        certify(ADDITION.domain, decode, again=lambda prompts: decode(prompts)[:-1], **IDENTITY)  # type: ignore[arg-type]
+
+
 def test_the_table_follows_a_faulty_network_beyond_the_tasks_domain(faulty: Callable[..., Decode]) -> None:
     asked: list[str] = []
     exact = faulty(ADDITION, {"55": "77S"})
