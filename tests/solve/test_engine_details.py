@@ -248,3 +248,43 @@ def test_a_prompt_outside_the_table_is_refused() -> None:
     machine.after = _Contexts(ADDITION, few)
     with pytest.raises(AlgaError, match=r"^addition: the prompt '12C1' is outside its table$"):
         table.replay(machine, ("15", "7"))
+
+
+class Counting(Procedure):
+    """Counts ones up to a modulus, so that its table has as many classes."""
+
+    name = "counting"
+    numeric = False
+
+    def __init__(self, modulus: int) -> None:
+        self.modulus, self.layout = modulus, Text("01")
+
+    def step(self, before: str | None, column: str) -> str:
+        return str((int(before or 0) + int(column)) % self.modulus)
+
+    def oracle(self, *operands: str) -> str:
+        return str(operands[0].count("1") % self.modulus)
+
+
+@pytest.mark.parametrize(("modulus", "fits"), [(2, True), (4, True), (5, False)])
+def test_a_word_holds_four_classes(modulus: int, fits: bool) -> None:
+    made = Machine(Counting(modulus), exact(Counting(modulus)))
+    assert made.classes is not None
+    assert len(made.classes.like) == modulus
+    assert (made.words is not None) == fits
+
+
+@pytest.mark.parametrize("name", ["domain", "columns", "read", "tidied", "steps", "explore"])
+def test_what_engines_rely_on_is_final(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^Odd must not change {name}$"):
+        type("Odd", (Procedure,), {name: lambda self: None})
+
+
+def test_streaming_reports_every_column_twice(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    for name in "ab":
+        (tmp_path / name).write_text("7" * 100)
+    with (tmp_path / "sum").open("wb") as sink:
+        table.stream(ADDITION, exact(ADDITION), [tmp_path / "a", tmp_path / "b"], sink, lambda *each: told.append(each))
+    assert (tmp_path / "sum").read_text() == str(2 * int("7" * 100))
+    assert told == [(98, 200), (196, 200), (200, 200)]
