@@ -9,6 +9,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # signal itself takes milliseconds to load
 import atexit
 import os
+import sys
 
 
 def _exit_on_signal() -> None:
@@ -23,12 +24,28 @@ def _exit_on_signal() -> None:
             atexit.register(_signal.signal, number, _signal.SIG_IGN)  # the first registered runs last
 
 
+def _exit_now(code: int) -> None:
+    """Exit without finalising Python: libraries that a signal interrupted half-way may crash there."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # closed
+            continue
+    os._exit(code)
+
+
 def main() -> None:
     """Run the command line."""
     _exit_on_signal()
-    from alga.cli.app import main as run  # noqa: PLC0415 - this is what takes the time
+    from alga.cli.app import main as run  # noqa: PLC0415 - the slow import
 
-    run()
+    try:
+        run()
+    except SystemExit as ended:
+        if ended.code in (128 + _signal.SIGINT, 128 + _signal.SIGTERM):
+            _exit_now(int(ended.code))
+        raise
 
 
 if __name__ == "__main__":

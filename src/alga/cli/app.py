@@ -104,7 +104,6 @@ def main() -> None:
         code = BROKEN_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except (signals.SignalReceived, KeyboardInterrupt, typer.Abort) as stopped:
         number = getattr(stopped, "number", signal.SIGINT)
-        sys.unraisablehook = lambda _: None  # finalisers of what was interrupted half-way may fail
         code = signals.exit_code(number)
         typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
     except OSError as problem:
