@@ -42,7 +42,7 @@ def test_damaged_copies_are_read_or_refused(name: str) -> None:
             target(damaged(seed, rng))
 
 
-def test_a_target_does_not_pass_over_other_errors() -> None:
+def test_target_does_not_hide_other_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         Target(lambda data: 1 / len(data), [])(b"")
 
@@ -52,25 +52,25 @@ def test_seeds_are_accepted(name: str) -> None:
     TARGETS[name].read(TARGETS[name].seeds[0])
 
 
-def test_a_whole_network_is_among_the_seeds_to_import() -> None:
+def test_import_seeds_include_a_whole_network() -> None:
     TARGETS["torch"].read(TARGETS["torch"].seeds[2])
 
 
 @pytest.mark.parametrize("name", ["torch", "pickle", "r", "rds"])
-def test_seeds_of_two_tensors_are_read_to_the_end_and_then_do_not_fit(name: str) -> None:
+def test_two_tensor_seeds_are_read_fully_before_they_are_refused(name: str) -> None:
     with pytest.raises(AlgaError, match="it has 0 layers, expected 1"):
         TARGETS[name].read(TARGETS[name].seeds[0])
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name.startswith("run ")])
-def test_a_run_is_put_back_after_each_input(name: str) -> None:
+def test_run_is_restored_after_each_input(name: str) -> None:
     for data in (b"", b"{}", b"\xff" * 100):
         TARGETS[name](data)
     TARGETS[name].read(TARGETS[name].seeds[0])
 
 
 @pytest.mark.parametrize("name", ["run model.safetensors", "run metrics.jsonl"])
-def test_no_checksum_stands_before_a_changed_file(name: str) -> None:
+def test_checksums_do_not_stop_a_changed_file(name: str) -> None:
     """One bit of a weight, one digit of a measurement: the run is still read, because the hashes are made to match."""
     seed = TARGETS[name].seeds[0]
     place = len(seed) - 4 if name.endswith("safetensors") else seed.index(b": ") + 2
@@ -80,7 +80,7 @@ def test_no_checksum_stands_before_a_changed_file(name: str) -> None:
 # --- the committed results --------------------------------------------------------------------------------------------
 
 
-def test_the_committed_results_are_of_every_target_and_every_finding_is_told() -> None:
+def test_committed_results_cover_every_target_and_finding() -> None:
     """That the page says what they say, test_faults holds."""
     results = json.loads((ROOT / "results" / "fuzz.json").read_text())
     assert results["targets"].keys() == TARGETS.keys()
@@ -89,7 +89,7 @@ def test_the_committed_results_are_of_every_target_and_every_finding_is_told() -
     assert sum(row["findings"] for row in results["targets"].values()) <= len(results["mended"])
 
 
-def test_the_section_adds_up_its_results() -> None:
+def test_section_sums_its_results() -> None:
     rows = {
         "rds": {"seconds": 1800, "inputs": 3600, "findings": 1},
         "run x": {"seconds": 5400, "inputs": 2, "findings": 0},

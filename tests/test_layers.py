@@ -39,7 +39,7 @@ def test_every_file_is_in_a_room() -> None:
     assert {room_of(path) for path in FILES} == set(ROOMS)
 
 
-def test_a_room_imports_only_rooms_above_it() -> None:
+def test_each_room_imports_only_rooms_above_it() -> None:
     forbidden = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in FILES
@@ -49,7 +49,7 @@ def test_a_room_imports_only_rooms_above_it() -> None:
     assert forbidden == []
 
 
-def test_only_these_files_import_torch_at_once() -> None:
+def test_only_listed_files_import_torch_at_import_time() -> None:
     importing = {
         str(path.relative_to(SOURCE))
         for path in FILES
@@ -150,7 +150,7 @@ def by_code(node: ast.AST) -> list[str]:
         ("'a or b' in 'addition of numbers'", None),
     ],
 )
-def test_a_procedure_is_found_however_it_is_named(code: str, way: str | None) -> None:
+def test_scan_finds_a_procedure_however_it_is_named(code: str, way: str | None) -> None:
     nodes = list(ast.walk(ast.parse(code)))
     assert [found for node in nodes for found in by_code(node)] == ([] if way in (None, "name") else [way])
     assert any(map(by_name, nodes)) == (way == "name")
@@ -182,7 +182,7 @@ def test_no_test_module_imports_another() -> None:
     assert importing == []
 
 
-def test_what_verifies_shares_no_code_with_what_proves() -> None:
+def test_verifier_shares_no_code_with_the_prover() -> None:
     imported = {module for path in (SOURCE / "trust" / "verify").glob("*.py") for module, _ in imports_of(path)}
     assert {module for module in imported if module.startswith("alga.") and ".verify" not in module} == {
         "alga.base.errors", "alga.base.progress", "alga.network.config", "alga.network.tokens", "alga.tasks",
@@ -190,7 +190,7 @@ def test_what_verifies_shares_no_code_with_what_proves() -> None:
     }  # fmt: skip
 
 
-def test_no_test_is_timed_but_the_pages_first_answer() -> None:
+def test_only_the_pages_first_answer_is_timed() -> None:
     """A clock may end a wait that hangs (`until`); how long something took is measured in one test only."""
     clocks = {"monotonic", "perf_counter", "time", "process_time"}
     timed = {

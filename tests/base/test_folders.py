@@ -58,7 +58,7 @@ def content(folder: Path) -> dict[str, bytes | str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*STATE, *TRAINED, ".lock"])
-def test_resuming_in_a_folder_with_anything_but_files_writes_nothing(
+def test_resuming_in_a_folder_with_special_files_writes_nothing(
     run: Path, name: str, kind: str, alga: Alga, way: str
 ) -> None:
     outside = exchange(run / name, kind)
@@ -71,7 +71,7 @@ def test_resuming_in_a_folder_with_anything_but_files_writes_nothing(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*STATE, ".lock"])
-def test_certifying_in_a_folder_with_anything_but_files_writes_nothing(
+def test_certifying_in_a_folder_with_special_files_writes_nothing(
     parity: Path, name: str, kind: str, alga: Alga, way: str
 ) -> None:
     outside = exchange(parity / name, kind)
@@ -84,13 +84,13 @@ def test_certifying_in_a_folder_with_anything_but_files_writes_nothing(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", STATE)
-def test_a_network_is_read_from_files_only(parity: Path, name: str, kind: str, way: str) -> None:
+def test_network_is_read_from_regular_files_only(parity: Path, name: str, kind: str, way: str) -> None:
     exchange(parity / name, kind)
     with pytest.raises(AlgaError, match=name):
         runs.load(parity)
 
 
-def test_a_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: Alga, way: str) -> None:
+def test_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: Alga, way: str) -> None:
     """What a kill leaves of a file is removed by its next writer; a stranger's link of that name leads nowhere."""
     outside = parity.parent / "outside"
     outside.write_bytes(b"precious")
@@ -100,7 +100,7 @@ def test_a_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: 
     assert outside.read_bytes() == b"precious"
 
 
-def test_a_link_to_a_run_folder_is_followed(parity: Path, alga: Alga, way: str) -> None:
+def test_link_to_a_run_folder_is_followed(parity: Path, alga: Alga, way: str) -> None:
     link = parity.parent / "link"
     link.symlink_to(parity)
     assert alga("certify", link, "--save").code == 0

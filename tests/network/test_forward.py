@@ -14,7 +14,7 @@ from alga.solve.solver import Solver
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "parity", "arithmetic", "addition-lookahead"])
-def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
+def test_probabilities_and_attentions_match_torch(name: str) -> None:
     run = Solver.load(name).run
     domain = list(run.config.task.domain.items())[::17]
     length = max(len(instance.output) for _, instance in domain)
@@ -35,7 +35,7 @@ def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
         assert theirs.attention == pytest.approx(torch.stack(attention, dim=1)[i].numpy(), abs=3e-5)
 
 
-def test_a_weight_that_overflowed_is_shown_as_no_number_and_warns_of_nothing() -> None:
+def test_overflowed_weight_gives_nan_without_a_warning() -> None:
     run = Solver.load("parity").run
     weights = unfolded(run.weights.arrays, run.config.model)
     weights["head.weight"] = np.full_like(weights["head.weight"], np.inf)

@@ -43,7 +43,7 @@ def strength(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("call", ["os.fsync", "os.open", "os.replace"])
-def test_a_full_disk_at_any_moment_leaves_the_old_run(
+def test_full_disk_at_any_write_keeps_the_old_run(
     call: str, parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The moments: each time that the system is asked for room."""
@@ -82,7 +82,7 @@ def after(changes: int) -> Callable[[str], bool]:
     return lambda _: next(made) >= changes
 
 
-def test_a_kill_at_any_moment_leaves_the_old_run_or_the_new_one(
+def test_kill_at_any_write_leaves_the_old_or_the_new_run(
     parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
@@ -107,7 +107,7 @@ def test_a_kill_at_any_moment_leaves_the_old_run_or_the_new_one(
     assert content(folder).keys() == content(parity).keys()
 
 
-def test_a_run_that_a_kill_left_half_placed_is_finished_by_the_next_writer(
+def test_next_writer_completes_a_half_replaced_run(
     parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch, alga: Alga
 ) -> None:
     done = dying(monkeypatch, lambda change: change == "place certificate.json")
@@ -153,14 +153,14 @@ def test_weights_and_certificate_change_together(
     assert runs.load(parity).sha256 == new.sha256 != old
 
 
-def test_weights_without_a_certificate_take_the_old_one_away(parity: Path) -> None:
+def test_saving_uncertified_weights_removes_the_old_certificate(parity: Path) -> None:
     run = runs.load(parity)
     runs.save(parity, dataclasses.replace(run, certificate=None, table=None))
     assert not runs.load(parity).certified
     assert not {"certificate.json", "table.json"} & content(parity).keys()
 
 
-def test_a_link_that_waits_for_its_place_is_not_put_there(parity: Path, alga: Alga) -> None:
+def test_link_staged_by_a_stranger_is_not_moved_into_place(parity: Path, alga: Alga) -> None:
     """A stranger may name it as if a kill had left it."""
     sha256 = (parity / checksums.CHECKSUMS).read_text().split()[0]
     waiting = parity / f".README.md.{sha256}{checksums.WAITING}"
@@ -191,7 +191,7 @@ while True:
 
 
 @pytest.mark.parametrize("loads", [400, pytest.param(5000, marks=pytest.mark.slow)])
-def test_readers_see_the_old_run_or_the_new_one_while_it_is_written(parity: Path, loads: int) -> None:
+def test_concurrent_readers_see_the_old_or_the_new_run(parity: Path, loads: int) -> None:
     writer = subprocess.Popen([sys.executable, "-c", WRITER, parity], stdout=subprocess.PIPE, text=True)
     try:
         assert writer.stdout is not None
@@ -206,7 +206,7 @@ def test_readers_see_the_old_run_or_the_new_one_while_it_is_written(parity: Path
     assert min(seen.values()) > loads // 20  # it did change under the readers, all the time
 
 
-def test_a_folder_that_never_holds_still_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_keeps_changing_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checksums.Snapshot, "holds", lambda _: False)
     with pytest.raises(AlgaError, match="keeps changing"):
         runs.load(parity)

@@ -15,7 +15,7 @@ from alga.serve.limits import Limits
 from tests.serving import LONG_SUM, PAPER, PRODUCT, SOON, all_that_comes, connected, post, serving, until
 
 
-def test_work_ends_when_the_client_of_a_plain_request_is_gone() -> None:
+def test_work_ends_when_the_client_disconnects() -> None:
     with serving(Limits(concurrent=1, waiting=0, seconds=3000, digits=10**6)) as address:
 
         def status() -> int:
@@ -27,7 +27,7 @@ def test_work_ends_when_the_client_of_a_plain_request_is_gone() -> None:
         until(lambda: status() == 200)
 
 
-def test_who_waits_and_leaves_makes_room_for_others(asked: list[int]) -> None:
+def test_leaving_the_queue_makes_room(asked: list[int]) -> None:
     with serving(Limits(concurrent=1, waiting=8, seconds=3000, digits=10**6)) as address, ExitStack() as stack:
         stack.enter_context(connected(address)).sendall(post("/v1/mul", PRODUCT))
 
@@ -47,7 +47,7 @@ def test_who_waits_and_leaves_makes_room_for_others(asked: list[int]) -> None:
         until(waits)
 
 
-def test_140_clients_that_never_read_do_not_make_it_unreachable() -> None:
+def test_140_clients_that_never_read_do_not_block_the_server() -> None:
     with serving(Limits(seconds=1)) as address, ExitStack() as stack:
         trace = post("/v1/add/steps", {"operands": ["7" * 20_000, "8" * 20_000]})
         deaf = [stack.enter_context(connected(address)) for _ in range(140)]
@@ -61,7 +61,7 @@ def test_140_clients_that_never_read_do_not_make_it_unreachable() -> None:
             all_that_comes(raw)  # which ends
 
 
-def test_an_answer_that_is_not_taken_is_given_up() -> None:
+def test_response_that_is_never_read_is_dropped() -> None:
     asked = 150
     with serving(Limits(seconds=1)) as address, connected(address) as raw:
         httpx.get(f"{address}/v1/domain", timeout=SOON)
@@ -70,7 +70,7 @@ def test_an_answer_that_is_not_taken_is_given_up() -> None:
         assert all_that_comes(raw).count(b"HTTP/1.1 200") < asked
 
 
-def test_the_connection_that_was_idle_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed_first() -> None:
     with serving(Limits(connections=8)) as address, ExitStack() as stack:
         idle = []
         for _ in range(8):
@@ -84,7 +84,7 @@ def test_the_connection_that_was_idle_longest_makes_room() -> None:
             idle[-1].recv(1)
 
 
-def test_who_was_served_is_not_the_first_to_make_room() -> None:
+def test_recently_served_connection_is_not_closed_first() -> None:
     with serving(Limits(connections=4)) as address, ExitStack() as stack:
         client = stack.enter_context(connected(address))
 
@@ -101,7 +101,7 @@ def test_who_was_served_is_not_the_first_to_make_room() -> None:
         assert served()
 
 
-def test_connections_that_are_worked_for_stay(asked: list[int]) -> None:
+def test_connections_with_work_in_progress_stay_open(asked: list[int]) -> None:
     with serving(Limits(connections=2, seconds=3000, digits=10**6)) as address, ExitStack() as stack:
         products = [stack.enter_context(connected(address)) for _ in range(2)]
         for raw in products:
@@ -119,7 +119,7 @@ def test_connections_that_are_worked_for_stay(asked: list[int]) -> None:
                 raw.recv(1)
 
 
-def test_the_server_ends_without_a_word_on_what_was_under_way(
+def test_server_shuts_down_quietly_with_requests_in_progress(
     asked: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     with ExitStack() as stack:
@@ -130,7 +130,7 @@ def test_the_server_ends_without_a_word_on_what_was_under_way(
         assert caplog.records == []
 
 
-def test_clients_that_leave_in_the_middle_of_an_answer_do_not_fill_the_log(
+def test_disconnects_during_a_response_do_not_fill_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(middleware, "PIECE", 1000)
@@ -145,6 +145,6 @@ def test_clients_that_leave_in_the_middle_of_an_answer_do_not_fill_the_log(
     assert caplog.records == []
 
 
-def test_answers_do_not_wait_for_acknowledgements() -> None:
+def test_responses_do_not_wait_for_acknowledgements() -> None:
     with server.listen("127.0.0.1", 0) as taken:
         assert taken.proto == socket.IPPROTO_TCP  # asyncio switches Nagle's algorithm off where this is said

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
+def test_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
     process = start("alga", "train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
     out, err = process.communicate()
     assert process.returncode == 0, err
@@ -29,7 +29,7 @@ def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path)
     assert Solver.load(tmp_path / "run").certify().prompts == 2300
 
 
-def test_the_shipped_adder_comes_out_of_its_recipe_and_seed(tmp_path: Path) -> None:
+def test_recipe_and_seed_reproduce_the_shipped_adder(tmp_path: Path) -> None:
     training = Training.start(tmp_path / "run", recipes.find("release"), seed=0)
     list(training.run())
     assert training.certificate is not None
@@ -39,7 +39,7 @@ def test_the_shipped_adder_comes_out_of_its_recipe_and_seed(tmp_path: Path) -> N
     assert (training.config.training["seed"], training.threads) == (shipped["seed"], shipped["threads"])
 
 
-def test_the_paper_recipe_learns(tmp_path: Path) -> None:
+def test_paper_recipe_learns(tmp_path: Path) -> None:
     """A cut version: after 800 iterations most prompts are right; the whole takes minutes (make bench-training)."""
     training = Training.start(tmp_path / "run", recipes.find("paper"), seed=0)
     wrong = [progress.wrong for progress in training.run(should_stop=lambda: training.step >= 800)]

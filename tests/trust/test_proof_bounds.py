@@ -170,12 +170,12 @@ CASES: dict[str, Callable[[], float]] = {
 
 
 @pytest.mark.parametrize("bound", CASES)
-def test_what_is_sampled_stays_inside_each_bound(bound: str) -> None:
+def test_samples_stay_inside_each_bound(bound: str) -> None:
     assert 0 < CASES[bound]() <= 1
 
 
 @pytest.mark.parametrize("bound", CASES)
-def test_a_bound_that_is_put_wrong_is_found_out(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bound_that_is_too_small_is_detected(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, bound, scaled(getattr(lemmas, bound)))
     assert CASES[bound]() > 1
 
@@ -191,7 +191,7 @@ UNIT = 2.0**-24
 SHAPES = {name: config.load(runs.SHIPPED / name).model for name in runs.shipped()}
 
 
-def test_gelu_errs_by_less_than_its_budget_in_torch_and_in_compiled_code() -> None:
+def test_gelu_error_is_within_budget_in_torch_and_compiled_code() -> None:
     x = torch.linspace(-12, 12, 1_000_001)
     x = x[x != 0]
     exact = x.double() / 2 * torch.erfc(-x.double() * math.sqrt(0.5))
@@ -207,7 +207,7 @@ def test_gelu_errs_by_less_than_its_budget_in_torch_and_in_compiled_code() -> No
     assert float((fitted - torch.erf(places.double())).abs().max()) < 6e-8
 
 
-def test_a_softmax_sees_at_least_three_positions_and_only_bitwise_ones_so_few() -> None:
+def test_only_bitwise_softmaxes_see_as_few_as_three_positions() -> None:
     seen = {name: shape.input_length + 1 for name, shape in SHAPES.items()}  # the prompt and what starts the output
     assert {name.partition("-")[0] for name, count in seen.items() if count == 3} == {"and", "or", "xor"}
     assert min(seen.values()) == 3
@@ -217,7 +217,7 @@ def test_a_softmax_sees_at_least_three_positions_and_only_bitwise_ones_so_few() 
 
 
 @pytest.mark.parametrize("positions", [3, 4, 8])
-def test_exp_keeps_its_budget_in_torch_and_would_not_by_powers_of_two(positions: int) -> None:
+def test_exp_error_is_within_budget_in_torch_but_not_with_exp2(positions: int) -> None:
     budget = EXP_UNITS * (positions + 1)
     scores = -80 * torch.rand(100_000, positions, generator=torch.Generator().manual_seed(0))
     scores[:, 0] = 0
@@ -245,7 +245,7 @@ def test_torch_merges_moments_as_assumed_at_every_shipped_width() -> None:
 
 @pytest.mark.parametrize("width", [64, 33, 35, 66, 130, 1024])
 @pytest.mark.parametrize("shift", [0.0, 30.0])
-def test_the_norm_of_torch_stays_inside_the_bound_at_other_widths_too(width: int, shift: float) -> None:
+def test_torch_norm_stays_inside_the_bound_at_other_widths(width: int, shift: float) -> None:
     x = (RNG(10).normal(size=(40, 3, width)) + shift).astype(np.float32)
     found = lemmas.norm(ball(x.astype(float)), Affine(np.ones(width), np.zeros(width)), Rounding((FLOAT32,)))
     _, _, off = lemmas.linear(found, Affine(np.eye(width), np.zeros(width)), Rounding((REAL,)))
@@ -269,7 +269,7 @@ def test_gram_powers_lose_no_more_than_the_slack(side: int, longer: int, powers:
         assert lost < max(8, side * (side + longer)) * FLOAT64.unit < SLACK - 1
 
 
-def test_the_slack_covers_the_largest_gram_powers_and_larger_matrices_have_none() -> None:
+def test_slack_covers_the_largest_gram_powers() -> None:
     assert MAX_GRAM_SIZE * FLOAT64.unit < SLACK - 1
     for shape in SHAPES.values():
         side, longer = sorted((shape.width, max(shape.hidden, shape.vocabulary)))
@@ -279,7 +279,7 @@ def test_the_slack_covers_the_largest_gram_powers_and_larger_matrices_have_none(
     assert norms(ones) == pytest.approx(math.sqrt(15_000_000), rel=5e-9)
 
 
-def test_norms_are_upper_bounds_and_close() -> None:
+def test_norms_are_tight_upper_bounds() -> None:
     matrices = RNG(9).normal(size=(50, 16, 24))
     exact = np.linalg.norm(matrices, 2, axis=(-2, -1))
     assert (norms(matrices) >= exact).all()

@@ -40,7 +40,7 @@ def test_thousands_of_shuffled_evaluations_stay_inside(name: str, arithmetic: Nu
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "xor-base-16"])
-def test_torch_stays_inside_with_any_batch_and_any_number_of_threads(name: str) -> None:
+def test_torch_stays_inside_for_any_batch_size_and_thread_count(name: str) -> None:
     run = runs.load(name)
     prompts = list(run.config.task.domain)[:512]
     threads = torch.get_num_threads()
@@ -74,7 +74,7 @@ def test_fused_attention_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "parity"])
-def test_margins_of_the_compiled_network_stay_above_what_is_proven(name: str) -> None:
+def test_compiled_margins_stay_above_the_proven_ones(name: str) -> None:
     run = runs.load(name)
     prompts = list(run.config.task.domain)[:300]
     least = margins(run.config.task.domain, run.config.model, weights_of(run), prompts, (FLOAT32,))[0]
@@ -103,7 +103,7 @@ def test_onnx_runtime_stays_inside() -> None:
 
 
 @pytest.mark.parametrize("name", ["smallest", "addition-base-2", "subtraction-base-2", "comparison", "and-base-16"])
-def test_the_second_program_agrees_with_what_ships(name: str) -> None:
+def test_verifier_agrees_with_the_shipped_networks(name: str) -> None:
     found = verify(runs.locate(name))
     assert found.agrees
     certificate = runs.load(name).certificate
@@ -112,7 +112,7 @@ def test_the_second_program_agrees_with_what_ships(name: str) -> None:
     assert found.proven["float32"] > 0
 
 
-def test_the_second_program_agrees_on_the_shipped_adder() -> None:
+def test_verifier_agrees_on_the_shipped_adder() -> None:
     found = verify(runs.locate("addition"))
     assert found.agrees
     assert found.proven["float32"] > 10

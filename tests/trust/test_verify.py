@@ -30,7 +30,7 @@ def proven(folder: Path) -> Certificate:
     return run.certificate
 
 
-def test_what_is_proven_is_kept_loaded_and_verified(parity: Path) -> None:
+def test_proof_is_saved_loaded_and_verified(parity: Path) -> None:
     kept = proven(parity)
     assert kept.strength == "proven"
     assert runs.load(parity).certificate == kept
@@ -44,7 +44,7 @@ def test_what_is_proven_is_kept_loaded_and_verified(parity: Path) -> None:
     assert "An independent check: `alga verify`" in (parity / "README.md").read_text()
 
 
-def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
+def test_certificate_without_a_proof_stays_valid(parity: Path) -> None:
     proven(parity)
     edited(parity / "certificate.json", lambda c: replace(c, proof=None, strength="checked"))
     run = runs.load(parity)
@@ -68,7 +68,7 @@ def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
          "it is not proven here in bfloat16 arithmetic"),
     ],
 )  # fmt: skip
-def test_a_certificate_that_states_more_is_refused(
+def test_certificate_that_overstates_its_proof_is_refused(
     parity: Path, change: Callable[[Certificate], Certificate], objection: str
 ) -> None:
     proven(parity)
@@ -78,7 +78,7 @@ def test_a_certificate_that_states_more_is_refused(
     assert any(objection in said for said in found.objections)
 
 
-def test_verify_says_what_is_proven_and_refuses_what_is_not(alga: Callable[..., Result], parity: Path) -> None:
+def test_verify_confirms_proven_and_refuses_unproven_claims(alga: Callable[..., Result], parity: Path) -> None:
     proven(parity)
     said = alga("verify", parity / "certificate.json")
     assert said.code == 0
