@@ -1,4 +1,4 @@
-"""docs/architecture.md describes every room, and its walks are what a profiler sees.
+"""docs/architecture.md describes every room, and its walks match a profiler.
 
 `python -m tests.test_architecture add 65785 8765 --trace` prints the files of a command, to update the page.
 """

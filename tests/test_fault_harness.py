@@ -1,4 +1,4 @@
-"""Slow: the fault harness, cut."""
+"""Slow: a short run of the fault harness."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_short_harness_loses_nothing_and_resumes(tmp_path: Path) -> None:
     rounds = (tmp_path / "work" / "rounds.jsonl").read_text()
     again = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert again.returncode == 0
-    assert (tmp_path / "work" / "rounds.jsonl").read_text() == rounds  # nothing was done twice
+    assert (tmp_path / "work" / "rounds.jsonl").read_text() == rounds  # nothing was repeated
 
 
 def test_harness_reports_a_loss(tmp_path: Path) -> None:
-    """A harness that cannot fail shows nothing: here a shipped network's seal is not looked at."""
+    """A harness that cannot fail shows nothing: here checksums are not checked."""
     script = (
         "import sys; from alga.runs import checksums; checksums.Snapshot.check = lambda _: None; "
         f"sys.argv = ['x', '--cut', '--only', 'addition-base-16', '--folder', {str(tmp_path)!r}]; "

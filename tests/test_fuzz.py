@@ -1,4 +1,4 @@
-"""The fuzzer's targets, without a fuzzer: seeds are read, and some thousand damaged copies raise nothing unforeseen."""
+"""The fuzz targets without a fuzzer: seeds are read, and damaged copies raise only AlgaError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COPIES = {"torch": 100, "safetensors": 80, "checkpoint": 100}
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Return a copy with bytes flipped, cut, repeated or set to what breaks readers."""
+    """Return a copy with bytes flipped, cut, repeated or set to values that often break readers."""
     copy = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(copy) or 1)
@@ -71,7 +71,7 @@ def test_run_is_restored_after_each_input(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["run model.safetensors", "run metrics.jsonl"])
 def test_checksums_do_not_stop_a_changed_file(name: str) -> None:
-    """One bit of a weight, one digit of a measurement: the run is still read, because the hashes are made to match."""
+    """One bit of a weight or one digit of a metric changes: the run is still read, because hashes are made to match."""
     seed = TARGETS[name].seeds[0]
     place = len(seed) - 4 if name.endswith("safetensors") else seed.index(b": ") + 2
     TARGETS[name].read(seed[:place] + bytes([seed[place] ^ 1]) + seed[place + 1 :])
@@ -81,7 +81,7 @@ def test_checksums_do_not_stop_a_changed_file(name: str) -> None:
 
 
 def test_committed_results_cover_every_target_and_finding() -> None:
-    """That the page says what they say, test_faults holds."""
+    """test_faults checks that the page matches the results."""
     results = json.loads((ROOT / "results" / "fuzz.json").read_text())
     assert results["targets"].keys() == TARGETS.keys()
     assert all(row["inputs"] >= 50_000 and row["seconds"] >= 300 for row in results["targets"].values())

@@ -1,4 +1,4 @@
-"""What must stay while the code moves: shipped networks, commands' outputs, resumed bits."""
+"""Golden files: shipped networks, command outputs and resumed trainings are unchanged."""
 
 from __future__ import annotations
 

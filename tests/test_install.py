@@ -1,4 +1,4 @@
-"""Slow: the wheel in a clean environment, as a user would have it."""
+"""Slow: the wheel in a clean environment, as a user installs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without the extra `train`: what runs without torch, and what says in one line that it cannot."""
+"""Without the extra `train`: what runs without torch, and the one-line errors of what does not."""
 
 from __future__ import annotations
 

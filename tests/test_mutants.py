@@ -1,4 +1,4 @@
-"""The mutation harness: it changes what it says, and tells a test that notices from one that does not."""
+"""The mutation harness: mutants are what they say, and trials tell killed from surviving ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_changes_are_named_by_function() -> None:
 def test_every_mutant_compiles_and_differs(file: str) -> None:
     source = (ROOT / "src" / "alga" / file).read_text()
     found = mutants_of(source, file)
-    assert len(set(found)) == len(found)  # a name tells which
+    assert len(set(found)) == len(found)  # the name identifies it
     for index in range(0, len(found), 25):
         tree = mutated(source, index)
         compile(tree, file, "exec")
@@ -104,7 +104,7 @@ def test_committed_summary_covers_every_file() -> None:
 
 @pytest.mark.slow
 def test_trial_distinguishes_killed_from_surviving_mutants(tmp_path: Path) -> None:
-    """In a process that has not imported the package: a fork of this one has."""
+    """Runs in a process that has not imported the package, unlike a fork of this one."""
     test = "src/alga/tasks/parity.py::alga.tasks.parity.Parity.step"
     names = [mutant.change for mutant in mutants_of((ROOT / "src/alga/tasks/parity.py").read_text())]
     noticed = names.index("before == '1' -> before != '1'")

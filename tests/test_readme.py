@@ -1,6 +1,6 @@
-"""What the README and docs/ state is what certificates, recorded figures and commands say.
+"""Statements in the README and docs/ match certificates, recorded figures and commands.
 
-Nothing that is committed sends people to the package index, where `alga` is a stranger's package.
+No committed file tells people to install `alga` from PyPI, where it is an unrelated package.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def anchors(page: Path) -> set[str]:
 
 def test_like_takes_the_recipe_and_seed_of_a_shipped_network(tmp_path: Path, alga: Alga) -> None:
     begun = alga("train", "--like", "parity", "--steps", 1, "--out", tmp_path / "run")
-    assert begun.code == 1  # a step is not enough
+    assert begun.code == 1  # one step is not enough
     ours, theirs = (
         json.loads((folder / "config.json").read_text()) for folder in (tmp_path / "run", runs.SHIPPED / "parity")
     )
@@ -145,7 +145,7 @@ INSTALLING = re.compile(
 
 
 def sends_to_the_index(text: str) -> list[str]:
-    """Return the paragraphs that install a package `alga` by its name, but for those that warn of it."""
+    """Return the paragraphs that install `alga` by name, except those that warn about it."""
     paragraphs = re.split(r"\n\s*\n", text)
     return [part for part in paragraphs if INSTALLING.search(part) and "another project" not in part]
 

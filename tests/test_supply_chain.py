@@ -1,4 +1,4 @@
-"""Nothing is unpickled on a user's path; every dependency is pinned."""
+"""No user file is unpickled; every dependency is pinned."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_only_the_server_uses_sockets() -> None:
     networks = {"socket", "ssl", "urllib", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "telnetlib"}
     offenders = [f"{name_of(path)}: {name}" for path in FILES for name, _ in imports_of(path)
                  if name.split(".")[0] in networks]  # fmt: skip
-    assert offenders == ["serve/server.py: socket"]  # it listens; it calls nobody
+    assert offenders == ["serve/server.py: socket"]  # it only listens
 
 
 def canonical(name: str) -> str:
@@ -80,7 +80,7 @@ def test_every_constraint_is_one_version() -> None:
 
 
 def required(name: str, extras: frozenset[str], seen: dict[str, str]) -> None:
-    """Collect what a package needs here, and what that needs, with the versions that are installed."""
+    """Collect a package's dependencies on this system, transitively, with their installed versions."""
     for line in metadata.requires(name) or []:
         requirement, _, marker = line.partition(";")
         needed = canonical(re.split(r"[ \[<>=!~(]", requirement.strip())[0])
@@ -89,7 +89,7 @@ def required(name: str, extras: frozenset[str], seen: dict[str, str]) -> None:
             continue
         try:
             seen[needed] = metadata.version(needed)
-        except metadata.PackageNotFoundError:  # for another system or version of Python
+        except metadata.PackageNotFoundError:  # for another system or Python version
             continue
         more = frozenset(re.findall(r"[\w-]+", requirement.partition("[")[2].partition("]")[0]))
         required(needed, more | (extras if needed == "alga" else frozenset()), seen)

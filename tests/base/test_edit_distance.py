@@ -1,4 +1,4 @@
-"""Levenshtein's distance, against the table that defines it."""
+"""Levenshtein distance, compared with the textbook dynamic program."""
 
 from __future__ import annotations
 

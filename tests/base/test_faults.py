@@ -1,4 +1,4 @@
-"""Faults, one by one and without chance: kills between two writes, locks, signals, flipped bits, full disks."""
+"""Single, deterministic faults: kills between writes, locks, flipped bits, full disks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tests.training.small_runs import begin
 
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Have the process die before the first change of a folder that is named so."""
+    """Kill the process before the first folder change with this name."""
     return lambda change: dying(monkeypatch, lambda each: each.startswith(change)) and None
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was never disturbed."""
+    """A run without faults."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("alga.training.metrics.draw", lambda folder, title: None)
@@ -73,7 +73,7 @@ def test_run_killed_while_finishing_resumes_to_the_same_bits(
     del training
     gone_on = list(Training.resume(tmp_path / "run").run())
     if name in ENDS:
-        assert gone_on == []  # what is missing is written, and nothing trained
+        assert gone_on == []  # missing files are written; no step is trained
     same(tmp_path / "run", whole)
     assert not list((tmp_path / "run").glob(".*"))
 
@@ -114,7 +114,7 @@ def test_damaged_metrics_are_refused_on_resume(tmp_path: Path) -> None:
     list(training.run(should_stop=lambda: training.step >= 25))
     path = tmp_path / "run" / "metrics.jsonl"
     first, *rest = path.read_text().splitlines(keepends=True)
-    huge = json.dumps(json.loads(first) | {"accuracy": 1e308}) + "\n"  # which no figure can show
+    huge = json.dumps(json.loads(first) | {"accuracy": 1e308}) + "\n"  # no figure can show it
     for line in ("{}\n", "nonsense\n", first.replace("10", "1" + "0" * 400, 1), "[" * 100_000 + "\n", huge):
         path.write_text("".join([line, *rest]))
         with pytest.raises(AlgaError, match=r"metrics\.jsonl is damaged"):
@@ -153,7 +153,7 @@ def test_kill_9_releases_the_lock(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     process.stdout.close()
-    assert (tmp_path / files.LOCK).exists()  # the file stays, the lock does not
+    assert (tmp_path / files.LOCK).exists()  # the file stays, the lock is gone
     files.Lock(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
 
@@ -190,7 +190,7 @@ def test_next_writer_removes_only_its_own_abandoned_temporary_files(tmp_path: Pa
     with files.writing(tmp_path / "sum") as file:
         file.write(b"new")
         assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
-        files.write(tmp_path / "sum", b"someone else's")  # who does not take ours for left behind
+        files.write(tmp_path / "sum", b"someone else's")  # must not remove ours, which is in use
         assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
     assert (tmp_path / "sum").read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.unfinished", ".sum.txt", "sum"]
@@ -224,7 +224,7 @@ def test_full_disk_error_names_the_file(when: str, alga: Alga, tmp_path: Path, m
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-# --- the seal ---------------------------------------------------------------------------------------------------------
+# --- checksums --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*checksums.SEALED, checksums.CHECKSUMS])
@@ -265,7 +265,7 @@ def test_extra_file_is_ignored_but_a_missing_checksum_is_not(parity: Path) -> No
         runs.load(parity)
 
 
-# --- the harness's own page -------------------------------------------------------------------------------------------
+# --- the committed page -----------------------------------------------------------------------------------------------
 
 
 def test_committed_page_matches_the_results_and_shows_no_loss() -> None:

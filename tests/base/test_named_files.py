@@ -1,4 +1,4 @@
-"""Files that a person names: replaced as a whole, with their permissions, and never what is not a file."""
+"""Files named by the user: replaced atomically, keeping permissions; special files are never replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.conftest import Alga, tiny
 
 @pytest.fixture
 def shared_memory() -> Iterator[Path]:
-    """A folder in /dev that holds ordinary files."""
+    """A folder in /dev with regular files."""
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("no /dev/shm here")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
@@ -41,7 +41,7 @@ def test_files_in_shared_memory_are_replaced_not_appended_to(shared_memory: Path
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_open_descriptor_is_written_to(name: str, tmp_path: Path) -> None:
-    """`alga … --out /dev/stdout >> file` adds to the file."""
+    """`alga … --out /dev/stdout >> file` appends to the file."""
     (tmp_path / "file").write_text("first\n")
     script = f"from pathlib import Path; from alga.base import files; files.write(Path({name!r}), b'second\\n')"
     with (tmp_path / "file").open("ab") as file:

@@ -1,4 +1,4 @@
-"""What Windows lacks (fcntl, O_NOFOLLOW, opening relative to a folder, fchmod) is done without, not a traceback."""
+"""ALGA works without what Windows lacks: fcntl, O_NOFOLLOW, opening relative to a folder, fchmod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISSING = ("O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_NOCTTY", "O_PATH", "fch
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system with none of these, as far as ALGA can tell."""
+    """A system that looks to ALGA as if it had none of these."""
     monkeypatch.setattr(folders, "HAS_LOCKS", False)
     monkeypatch.setattr(folders, "HAS_DIR_FD", False)
     monkeypatch.setattr(folders, "SAFE_OPEN", 0)
@@ -77,7 +77,7 @@ def test_package_imports_and_adds_without_posix_modules() -> None:
 def test_signal_during_an_import_is_raised_again_on_windows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On Windows os.kill with SIGTERM ends a process without asking it."""
+    """On Windows, os.kill with SIGTERM ends a process at once."""
     monkeypatch.setattr("os.name", "nt")
     monkeypatch.setattr("os.kill", lambda *_: pytest.fail("killed"))
     monkeypatch.setattr(signals, "RESEND_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line, their exit code, and nothing left undone."""
+"""Ctrl-C and SIGTERM: one line, the right exit code, and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_signal_ends_a_training_cleanly(
         return step(training)
 
     monkeypatch.setattr(Training, "_train_step", signalled)
-    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # background processes ignore Ctrl-C
     before = signal.signal(number, signal.SIG_DFL)
     try:
         result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
@@ -79,11 +79,11 @@ def test_signal_dropped_by_python_is_raised_again(alga: Alga, monkeypatch: pytes
 def test_import_finishes_before_a_signal_is_handled(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torch's C++ calls Python while it is imported, and aborts the process where Python raises."""
+    """During its import, torch's C++ calls Python, and aborts the process if Python raises."""
     (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\ndone = [*range(1000)]\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "interrupted", raising=False)
-    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # background processes ignore Ctrl-C
     seen = []
 
     def work() -> None:
@@ -100,7 +100,7 @@ def test_import_finishes_before_a_signal_is_handled(
 def test_signal_during_an_import_stops_a_training_with_one_line(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes again when the import is over; the training that stops for it has told it, and nobody tells it twice."""
+    """The signal is raised again after the import; the training reports it, and it is reported once."""
     (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGTERM)})\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "interrupted", raising=False)

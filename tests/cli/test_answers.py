@@ -106,7 +106,7 @@ def test_uncertified_model_answers_with_a_warning(alga: Alga, uncertified: Path)
 def test_failed_step_is_reported_with_exit_code_1(alga: Alga, tmp_path: Path) -> None:
     calculator = Solver.load()
     with torch.no_grad():
-        calculator.run.model.head.weight[1] = 0.0  # the row of S: now it hardly ever stops
+        calculator.run.model.head.weight[1] = 0.0  # the row of S: the network now rarely stops
         calculator.run.model.head.weight[1, 0] = -1e4
     calculator.save(tmp_path / "endless")
     failed = alga("add", "12", "34", "--model", tmp_path / "endless", "--json")

@@ -35,7 +35,7 @@ def test_out_writes_the_answer_to_a_file(alga: Alga, tmp_path: Path) -> None:
 
 
 def test_pairs_are_streamed_to_the_output_file(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In bounded memory, block by block; and still whole or not at all."""
+    """Block by block in bounded memory, and still atomically."""
     monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 10)
     (tmp_path / "pairs").write_text("1 2\n" * 35)
     seen = []
@@ -71,7 +71,7 @@ def test_out_keeps_the_permissions_of_the_replaced_file(alga: Alga, tmp_path: Pa
 
 
 def test_pairs_are_answered_one_line_each_in_order(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"{i}{'+' if i % 2 else ' '}{7 * i}" for i in range(1100)]  # more than are solved side by side
+    lines = [f"{i}{'+' if i % 2 else ' '}{7 * i}" for i in range(1100)]  # more than one batch
     (tmp_path / "pairs").write_text("\n".join(lines))
     assert alga("add", "--pairs", tmp_path / "pairs").out.split() == [str(8 * i) for i in range(1100)]
     alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums")

@@ -1,4 +1,4 @@
-"""Help: complete at every width, with defaults and examples, by `-h` as by `--help`."""
+"""Help: complete at every width, with defaults and examples, for both `-h` and `--help`."""
 
 from __future__ import annotations
 

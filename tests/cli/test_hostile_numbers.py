@@ -1,4 +1,4 @@
-"""Hostile numbers: any text, pairs file or device is a number or is refused in one line."""
+"""Hostile numbers: any text, pairs file or device is read or refused in one line."""
 
 from __future__ import annotations
 

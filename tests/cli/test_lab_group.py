@@ -1,4 +1,4 @@
-"""`alga lab`: the verbs of research, and the names they had in 0.1."""
+"""`alga lab`: the research verbs, and their names in 0.1."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_answers_before_a_bad_line_are_kept(
     assert message in result.err
     (tmp_path / "sums").write_text("old")
     assert alga(verb, "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums").code == 2
-    assert (tmp_path / "sums").read_text() == "old"  # a file is written whole or not at all
+    assert (tmp_path / "sums").read_text() == "old"  # files are written atomically
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs", "sums"]
 
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: counts, the time left, and no promise of an end where there is only a limit."""
+"""Progress on stderr: counts, time left, and no total if there is only an upper limit."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_time_left_ignores_work_done_before_resuming(
     clock = iter([0.0, 10.0, 40.0, 50.0, 60.0, 80.0])
     monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
     watch = console._plain("runs")
-    for done in (40, 42, 43):  # forty were there when it went on
+    for done in (40, 42, 43):  # forty were done before resuming
         watch(done, 50)
-    for done in (0, 1):  # and this is the next piece of work
+    for done in (0, 1):  # the next task
         watch(done, 7)
     assert capsys.readouterr().err.splitlines() == [
         "runs: 40 of 50",
@@ -39,7 +39,7 @@ def test_time_left_ignores_work_done_before_resuming(
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Have every look at the clock find so many seconds gone."""
+    """Advance the clock by this many seconds on every reading."""
     clock = itertools.count(0.0, seconds)
     monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
 
@@ -49,7 +49,7 @@ def test_second_task_of_the_same_size_restarts_the_time_left(
 ) -> None:
     ticking(monkeypatch, 10.0)
     watch = console._plain("solving")
-    for done in (5, 9, 1, 2):  # the second begins at 1
+    for done in (5, 9, 1, 2):  # the second task starts at 1
         watch(done, 10)
     assert capsys.readouterr().err.splitlines()[1:] == [
         "solving: 9 of 10, about 5 s left",

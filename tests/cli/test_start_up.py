@@ -1,4 +1,4 @@
-"""Starting up: nothing slow is imported, and what cannot be loaded is explained in one line."""
+"""Start-up: nothing slow is imported, and a missing library is explained in one line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_one_gigabyte_of_address_space_is_enough(arguments: list[str]) -> None:
     ],
 )
 def test_missing_library_is_a_one_line_error(package: str, arguments: str, said: str, tmp_path: Path) -> None:
-    """As in too little memory, or where it is not installed."""
+    """As with too little memory, or when it is not installed."""
     done = _without(package, arguments, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(said)
@@ -97,7 +97,7 @@ def test_own_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as one zip, as Python can import it."""
+    """The package as a zip that Python can import."""
     path = tmp_path_factory.mktemp("zip") / "alga.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in SHIPPED.parents[1].rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Files for elsewhere: the table in other languages, the network in another runtime."""
+"""Exports: the table in other languages, the network in another runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "export.md"
 
 
 def example(language: str, number: int = 0) -> str:
-    """Return an example of docs/export.md as it stands there."""
+    """Return an example from docs/export.md, verbatim."""
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)[number]
 
 
@@ -75,7 +75,7 @@ def test_missing_export_packages_error_says_how_to_install(adder: Solver, monkey
 
 
 def test_runtime_with_one_different_answer_is_refused(adder: Solver) -> None:
-    """Stand in for onnxruntime with the network itself, then let it be wrong on one prompt, alone or in a batch."""
+    """Replace onnxruntime with the network itself, wrong on one prompt, alone or in a batch."""
     import numpy as np
 
     tokens, domain = adder.run.config.tokens, list(tasks.find("addition").domain)

@@ -22,7 +22,7 @@ def page(results: dict[str, Any]) -> str:
     if not results["mounts"]:
         head.append("\n*Full disks and read-only folders were not tried: no mount namespace could be had there.*")
     table = ["", "| fault | during | injected | survived | lost | survived means |", f"|{' --- |' * 6}"]
-    notes = [f"\n{fill(note, 120)}" for note in results.get("notes", [])]  # on how a run came about, added by hand
+    notes = [f"\n{fill(note, 120)}" for note in results.get("notes", [])]  # about the run, added by hand
     return "\n".join([*head, *table, *rows, *notes, TAIL])
 
 

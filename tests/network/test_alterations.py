@@ -1,4 +1,4 @@
-"""A module that does something beside what its weights say runs in torch, and is never called certified."""
+"""A module that does more than its weights say runs in torch, and is never certified."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_train_and_eval_modes_are_not_alterations(model: str) -> None:
     for plain in (network, network.train(), network.requires_grad_(False), network.eval()):
         assert alteration(plain, shape) == ""
     network.requires_grad_(True)
-    next(network.parameters()).register_hook(lambda gradient: gradient)  # of training: changes no answer
+    next(network.parameters()).register_hook(lambda gradient: gradient)  # a gradient hook: changes no answer
     assert calculator.certified
 
 
@@ -206,7 +206,7 @@ def test_autocast_and_lowered_precision_change_nothing(batch: int) -> None:
 
 
 def test_seventy_pairs_use_no_torch_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Torch's threads wait by spinning, which beside other work took 8 to 17 s for these."""
+    """Torch's threads spin while waiting; next to other work these pairs took 8 to 17 s."""
     calculator = Solver.load()
     pairs = [(str(7 * i), str(31 * i)) for i in range(70)]
     monkeypatch.setattr(Decoder, "by_torch", lambda *_: pytest.fail("torch was asked"))

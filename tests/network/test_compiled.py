@@ -1,4 +1,4 @@
-"""The compiled network: what torch computes, one prompt at a time."""
+"""The compiled network agrees with torch, one prompt at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compiled(model: Transformer) -> Compiled:
 
 @torch.inference_mode()
 def by_torch(model: Transformer, prompts: list[bytes]) -> list[tuple[tuple[int, ...], float]]:
-    """Generate the plainest way there is: without a cache, up to the output length, cut after the first stop."""
+    """Generate naively: no cache, up to the output length, cut after the first stop."""
     ids_BL, margins = torch.tensor([[*prompt] for prompt in prompts]), []
     for _ in range(model.config.output_length):
         best_B2 = model(ids_BL)[:, -1].topk(2)
@@ -91,7 +91,7 @@ def test_networks_of_any_shape_match_torch(name: str) -> None:
 )
 def test_infinite_or_overflowing_weight_gives_no_finite_margin(adder: Solver, name: str, value: float) -> None:
     weights = {name: tensor.numpy().copy() for name, tensor in adder.run.model.state_dict().items()}
-    weights[name][-1] = value  # one logit, one hidden number, one number of every value
+    weights[name][-1] = value  # reaches one logit, one hidden unit, one entry of every value
     _, margin = Compiled(weights, adder.run.model.config).decode(adder.run.config.tokens.packed(["15C77"]))
     assert not math.isfinite(margin)
 
@@ -116,7 +116,7 @@ def test_weights_or_ids_of_the_wrong_shape_are_refused(adder: Solver) -> None:
 
 @pytest.mark.slow
 def test_damaged_machine_code_is_recompiled(tmp_path: Path) -> None:
-    """A folder of numba's with every file cut to nothing, or filled with something else."""
+    """Every file of numba's cache is truncated or overwritten."""
     script = "from alga import load; print(Solver.load().solve('12', '34', engine='sequential').answer)"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for content in (None, b"", b"junk"):

@@ -1,4 +1,4 @@
-"""The one greedy decoder."""
+"""The greedy decoder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def untrained() -> Decoder:
 
 
 def plainly(model: Transformer, prompt: str) -> tuple[str, float]:
-    """Decode one prompt the slow way: everything anew for each token."""
+    """Decode one prompt naively: recompute everything for each token."""
     written: list[int] = []
     margin = float("inf")
     while len(written) < 3 and STOP_ID not in written:
@@ -77,7 +77,7 @@ def test_decoding_keeps_a_network_in_training_mode(untrained: Decoder) -> None:
 def test_network_that_never_stops_is_cut_at_the_output_length(untrained: Decoder) -> None:
     with torch.no_grad():
         untrained.model.head.weight.zero_()
-        untrained.model.head.weight[7] = untrained.model.final_norm.weight  # some symbol, whatever is asked
+        untrained.model.head.weight[7] = untrained.model.final_norm.weight  # the same symbol for every prompt
         untrained.model.final_norm.bias += 1.0
     (decoded,) = untrained(["55"])
     assert decoded.text == "555"
@@ -93,10 +93,10 @@ def test_overlong_prompt_has_an_empty_answer(adder: Solver) -> None:
 def test_network_calls_are_counted(adder: Solver) -> None:
     before = adder.decoder.network_calls
     adder.decoder(["12", "99"])
-    assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: prompts go one by one
+    assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: one prompt at a time
     before = adder.decoder.network_calls
     adder.decoder.by_torch(list(adder.trained.domain))
-    assert adder.decoder.network_calls - before == 3  # in torch together, as long as the longest writes
+    assert adder.decoder.network_calls - before == 3  # torch batches them: as many calls as the longest output
 
 
 def test_compiled_code_and_torch_agree_on_every_prompt(adder: Solver) -> None:
@@ -113,7 +113,7 @@ def test_small_batches_see_changed_weights() -> None:
         calculator.run.model.head.weight *= 0.5
     (after,) = calculator.decoder(["15C77"])
     assert after.margin == pytest.approx(before.margin / 2, rel=1e-3)
-    calculator.run.model.head.weight.data[7] = -100.0  # behind torch's back: seen from the next problem on
+    calculator.run.model.head.weight.data[7] = -100.0  # without torch noticing: seen from the next problem on
     assert calculator.solve("7", "8", engine="sequential").answer != "15"
     assert not calculator.certified
 
@@ -137,6 +137,6 @@ def test_machine_description_names_the_backend_used() -> None:
         "platform": f"{platform.system()} {platform.machine()}", "device": "cpu", "threads": 1,
         "python": platform.python_version(), "alga": metadata.version("alga"), "numba": metadata.version("numba"),
     }  # fmt: skip
-    _ = decoder.model  # opened in torch, it says so
+    _ = decoder.model  # says so once torch is loaded
     assert decoder.machine["torch"] == metadata.version("torch")
     assert list(decoder.machine) == ["platform", "device", "threads", "python", "alga", "torch", "numba"]

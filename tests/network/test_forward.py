@@ -1,4 +1,4 @@
-"""The numpy forward pass: what torch computes, on networks of every shape that is shipped."""
+"""The numpy forward pass agrees with torch on every shipped shape."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_probabilities_and_attentions_match_torch(name: str) -> None:
     assert [(step.tokens, step.generated) for step in plain] == [(step.tokens, step.generated) for step in opened]
     ids = torch.tensor([[run.config.tokens.ids[token] for token in step.tokens] for step in plain])
     attention: list[torch.Tensor] = []
-    with torch.inference_mode():  # in double precision: on `smallest`, torch's float32 errs by 9e-6
+    with torch.inference_mode():  # in double precision: on `smallest`, torch's float32 error is 9e-6
         probabilities = run.model.double()(ids, attention=attention).softmax(dim=-1).numpy()
     for i, (ours, theirs) in enumerate(zip(plain, opened, strict=True)):
         assert ours.probabilities == pytest.approx(probabilities[i], abs=1e-6)

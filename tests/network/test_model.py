@@ -1,4 +1,4 @@
-"""The Transformer: the paper's size, the paper's mask, and one result however it is computed."""
+"""The Transformer: the paper's size and mask, and the same result however it is computed."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_option_removes_its_parameters(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, (options, _) in OPTIONS.items() if "norms" not in options])
 def test_canonical_network_computes_the_same(name: str) -> None:
-    """Whatever is tied or left out, the paper's full form with its weights gives the same logits."""
+    """Whatever is tied or omitted, the paper's full form with the unfolded weights gives the same logits."""
     torch.manual_seed(0)
     shape = {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 16, "hidden": 20}
     options = {**OPTIONS[name][0], **({"query_width": 3} if name == "narrow queries" else {})}

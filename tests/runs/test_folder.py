@@ -1,4 +1,4 @@
-"""Run folders: read with suspicion, written atomically."""
+"""Run folders: validated when read, written atomically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.runs.edited_files import edit, rewrite
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A copy of the shipped run, to be spoiled."""
+    """A copy of the shipped run, for a test to damage."""
     return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
 
 
@@ -111,7 +111,7 @@ WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certi
 
 
 def forge(run: Path, **changes: object) -> None:
-    """Give the run a table that is wrong, by default in one place, and a certificate for that table."""
+    """Give the run a wrong table (by default one wrong entry) and a certificate for it."""
     table = Table.from_json((run / TABLE).read_text())
     wrong = dataclasses.replace(table, **(changes or {"outputs": {**table.outputs, "99": "19"}}))  # type: ignore[arg-type]
     (run / TABLE).write_text(wrong.to_json())
@@ -119,7 +119,7 @@ def forge(run: Path, **changes: object) -> None:
 
 
 def reshape(run: Path, **changes: int) -> None:
-    """Have config.json speak of another shape, and of a recipe for it."""
+    """Make config.json state another shape, and a recipe for it."""
 
     def change(content: dict[str, Any]) -> None:
         content["model"].update(changes)
@@ -129,7 +129,7 @@ def reshape(run: Path, **changes: int) -> None:
 
 
 def append(run: Path) -> None:
-    """Let the weight file end in something else, and have the certificate name its new hash."""
+    """Append to the weight file, and put its new hash into the certificate."""
     data = (run / WEIGHTS).read_bytes() + b"junk"
     (run / WEIGHTS).write_bytes(data)
     edit(run / CERTIFICATE, lambda c: c.update(sha256=hashlib.sha256(data).hexdigest()))
@@ -278,6 +278,6 @@ def test_shipped_adder_has_the_papers_size_and_a_wide_margin(adder: Solver) -> N
     assert certificate is not None
     assert adder.run.model.parameter_count == certificate.parameters == 102_464
     assert certificate.certified
-    assert certificate.least_margin >= 10.18  # what the author's own network has
+    assert certificate.least_margin >= 10.18  # the margin of the author's network
     model = adder.run.config.model
     assert (model.width, model.heads, model.layers, model.hidden) == (64, 2, 2, 256)

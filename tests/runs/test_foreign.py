@@ -1,4 +1,4 @@
-"""Weights from elsewhere: brought along where they fit, refused in one line where they do not."""
+"""Imported weights: accepted if they fit, else refused in one line."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.runs.foreign_files import as_r, as_torch, raw, theirs, wrapped
 
 @pytest.fixture(scope="module")
 def state() -> dict[str, torch.Tensor]:
-    """The shipped weights in the author's names."""
+    """The shipped weights under the author's names."""
     return {theirs(name): tensor.clone() for name, tensor in Solver.load().run.model.state_dict().items()}
 
 
-# --- what fits --------------------------------------------------------------------------------------------------------
+# --- accepted ---------------------------------------------------------------------------------------------------------
 
 WRITERS: dict[str, Callable[[dict[str, torch.Tensor]], bytes]] = {
     "state_dict": as_torch,
@@ -69,7 +69,7 @@ def test_authors_files_import_and_certify(
 def test_authors_weights_fail_on_one_digit_columns(
     reference: Path, alga: Callable[..., Result], tmp_path: Path
 ) -> None:
-    """The text writes `14C6`, the code `14C06`: the weights answer only what they were trained on."""
+    """The paper's text writes `14C6`, its code `14C06`: the weights know only what they were trained on."""
     alga("import", reference / "alga_r_Model.pt", "--out", tmp_path / "author", "--task", "addition")
     domain = tasks.find("addition").domain
     lone = [prompt for prompt, instance in domain.items() if len(instance.column) == 1]
@@ -78,7 +78,7 @@ def test_authors_weights_fail_on_one_digit_columns(
     assert (len(lone), len(wrong)) == (200, 178)
 
 
-# --- what does not ----------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 class Hostile:

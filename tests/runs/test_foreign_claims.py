@@ -1,4 +1,4 @@
-"""A stranger's run folder may claim only what we would write: recipes, certificates, proofs, and text in its card."""
+"""An untrusted run folder may claim only what ALGA itself would write: recipes, certificates, proofs, cards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import Alga
 
 
 def test_run_folder_cannot_write_lines_of_python(parity: Path, alga: Alga) -> None:
-    """A line of a .pth file in site-packages that begins with `import` is run at Python's next start."""
+    """Python runs lines of a .pth file in site-packages that start with `import`."""
     pth = parity.parent / "site.pth"
     pth.write_text("# paths\n")
     settings = json.loads((parity / "config.json").read_text())

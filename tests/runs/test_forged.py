@@ -1,4 +1,4 @@
-"""A stranger's run folder whose certificate, table and seal all fit weights that are wrong."""
+"""A run folder with wrong weights, and a certificate, table and checksums that match them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conftest import Alga
 
 
 def test_forged_certificate_loads(forged: Path) -> None:
-    """Nothing in the folder contradicts anything else: only running the network can tell."""
+    """The folder is consistent: only running the network can tell."""
     assert Solver.load(forged).certified
     assert Solver.load(forged).solve("15838", "9458").answer == "25296"  # the table's answer, which is right
 

@@ -1,4 +1,4 @@
-"""Hostile run folders: whatever bytes are in one, it is read or refused in one line, soon and in bounded memory."""
+"""Hostile run folders: any bytes are read or refused in one line, quickly and in bounded memory."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_too_large_file_of_a_run_is_refused_unread(parity: Path, name: str) -> N
 
 
 def test_run_folder_runs_no_code(parity: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task's name in config.json could be that of a Python file, which would be run."""
+    """A task name in config.json could name a Python file, which would then run."""
     (parity / "evil.py").write_text(f"open({str(parity / 'trap')!r}, 'w')\n")
     content = json.loads((parity / "config.json").read_text())
     for name in (f"{parity}/evil.py:Evil", "evil.py:Evil"):
@@ -96,7 +96,7 @@ def test_run_folder_runs_no_code(parity: Path, alga: Alga, monkeypatch: pytest.M
         with contextlib.suppress(AlgaError):
             runs.load(parity)
         like = alga("train", "--like", parity, "--out", parity / f"like-{len(name)}", "--steps", 1)
-        assert (like.code, "trap" in like.err) == (1, False), like.err  # it trains parity, for one step
+        assert (like.code, "trap" in like.err) == (1, False), like.err  # trains parity for one step
     stopped = Training.start(parity / "stopped", tiny(), seed=5, threads=1)
     list(stopped.run(should_stop=lambda: stopped.step >= 10))
     content = json.loads((parity / "stopped" / "config.json").read_text())

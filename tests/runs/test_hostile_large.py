@@ -1,4 +1,4 @@
-"""Slow: hostile input at its full size, in a process whose time and memory are measured; and more chance."""
+"""Slow: full-size hostile input, with time and memory measured; and longer random tests."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from tests.training.small_runs import begin
 pytestmark = pytest.mark.slow
 
 MEMORY = 1500  # MB: torch alone takes some 300
-SECONDS = 60  # what takes longer hangs
+SECONDS = 60  # anything longer is a hang
 
 
 def measured(*arguments: object, stdin: bytes | None = None) -> tuple[int, str, int]:
-    """Run the command; return its exit code, its stderr, and the most memory it had, in MB."""
+    """Run the command; return its exit code, stderr and peak memory in MB."""
     script = (
         "import resource, subprocess, sys; done = subprocess.run([sys.executable, '-m', 'alga', *sys.argv[1:]]); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); sys.exit(done.returncode)"
@@ -66,7 +66,7 @@ def many_bombs() -> bytes:
 
 
 def torch_bomb() -> bytes:
-    """A PyTorch file whose archive says nothing of what it unpacks to."""
+    """A PyTorch file whose archive does not state its unpacked size."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         with zipfile.ZipFile(io.BytesIO(as_torch(NARROW))) as whole:
@@ -226,7 +226,7 @@ def test_deep_nesting_is_one_line_everywhere(tmp_path: Path) -> None:
 
 
 def test_measurement_sees_used_memory(tmp_path: Path) -> None:
-    """So that the limits above can be passed."""
+    """Shows that the limits above can be exceeded."""
     (tmp_path / "mine.py").write_text("held = b'x' * 1_700_000_000\n")
     code, _, memory = measured("train", "--task", f"{tmp_path / 'mine.py'}:Mine")
     assert code == 2

@@ -80,7 +80,7 @@ def test_any_task_name_is_found_or_refused(name: str) -> None:
 
 
 def test_code_that_runs_is_the_code_that_is_hashed(tmp_path: Path) -> None:
-    """Python's own cache would run the old code where a file changes within a second and keeps its size."""
+    """Python's bytecode cache would run the old code if a file changes within a second and keeps its size."""
     import hashlib
 
     from alga.research.baselines.contract import Baseline

@@ -1,4 +1,4 @@
-"""Hostile weights from elsewhere: R files, archives and tensors that are not what they say."""
+"""Hostile weights to import: R files, archives and tensors with false claims."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_r_file_with_changed_bytes_is_read_or_refused(place: int, data: bytes) -
 
 
 def test_packed_archives_are_refused(tmp_path: Path) -> None:
-    """torch never packs them; what is not packed cannot become more than it is."""
+    """torch never compresses them, and uncompressed data cannot expand."""
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(as_archive(torch.zeros(200, 1000)))) as whole:
@@ -48,7 +48,7 @@ def test_packed_archives_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [as_torch, as_r])
 def test_sum_of_many_large_claims_is_refused(write: Callable[[dict[str, torch.Tensor]], bytes], tmp_path: Path) -> None:
-    """Each tensor has less than the limit; all of them would be many times as much."""
+    """Each tensor is below the limit; together they are far above it."""
     wide = {f"wte_out.{i}": torch.zeros(1).expand(64, 2**15 - 1) for i in range(50)}
     (tmp_path / "file").write_bytes(write(wide))
     assert (tmp_path / "file").stat().st_size < 2**16

@@ -1,4 +1,4 @@
-"""A run changes at one moment: readers see the old one or the new one, also after full disks and kills."""
+"""A run changes atomically: readers see the old or the new one, also after full disks and kills."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.killing import Kill, dying
 
 @pytest.fixture
 def other(parity: Path) -> Run:
-    """The same network, judged again: its certificate says less."""
+    """The same network with a new, weaker certificate."""
     run = runs.load(parity)
     assert run.certificate is not None
     return dataclasses.replace(run, certificate=dataclasses.replace(run.certificate, strength="checked", proof=None))
@@ -46,7 +46,7 @@ def strength(folder: Path) -> str:
 def test_full_disk_at_any_write_keeps_the_old_run(
     call: str, parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The moments: each time that the system is asked for room."""
+    """Fails in turn at each call that needs disk space."""
     before, asked, left = content(parity), getattr(os, call.partition(".")[2]), 0
 
     def full(*given: Any, **more: Any) -> Any:
@@ -77,7 +77,7 @@ def test_full_disk_at_any_write_keeps_the_old_run(
 
 
 def after(changes: int) -> Callable[[str], bool]:
-    """Tell, change by change, whether so many were made already."""
+    """Return a predicate that is true after this many changes."""
     made = itertools.count()
     return lambda _: next(made) >= changes
 
@@ -96,12 +96,12 @@ def test_kill_at_any_write_leaves_the_old_or_the_new_run(
         else:
             break
         seen.append(strength(folder))
-        checksums.hold(folder).release()  # as the next writer does
+        checksums.hold(folder).release()  # as the next writer would
         assert strength(folder) == seen[-1]
         checksums.check(folder)
         assert content(folder).keys() - {files.LOCK} == content(parity).keys()
     monkeypatch.undo()
-    assert seen == sorted(seen, reverse=True)  # proven until the one moment, checked from then on
+    assert seen == sorted(seen, reverse=True)  # proven before the switch, checked after it
     assert set(seen) == {"proven", "checked"}
     assert len(seen) >= 8
     assert content(folder).keys() == content(parity).keys()
@@ -125,7 +125,7 @@ def test_next_writer_completes_a_half_replaced_run(
 def test_weights_and_certificate_change_together(
     parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A network that is trained on: other weights, another certificate."""
+    """A network trained further: new weights, new certificate."""
     import torch
 
     from alga.runs import Weights
@@ -161,7 +161,7 @@ def test_saving_uncertified_weights_removes_the_old_certificate(parity: Path) ->
 
 
 def test_link_staged_by_a_stranger_is_not_moved_into_place(parity: Path, alga: Alga) -> None:
-    """A stranger may name it as if a kill had left it."""
+    """An attacker may give it the name that a kill leaves."""
     sha256 = (parity / checksums.CHECKSUMS).read_text().split()[0]
     waiting = parity / f".README.md.{sha256}{checksums.WAITING}"
     waiting.symlink_to(parity / "config.json")
@@ -203,7 +203,7 @@ def test_concurrent_readers_see_the_old_or_the_new_run(parity: Path, loads: int)
     finally:
         writer.kill()
         writer.communicate()
-    assert min(seen.values()) > loads // 20  # it did change under the readers, all the time
+    assert min(seen.values()) > loads // 20  # it did change while they were reading
 
 
 def test_folder_that_keeps_changing_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a file claims is held against its own bytes before it costs memory or time."""
+"""Claimed sizes are compared with the file before they cost memory or time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_huge_shape_is_refused_without_counting_layers(monkeypatch: pytest.Monke
 
 
 def reshaped(run: Path, **changes: Any) -> config.Config:
-    """Have config.json speak of another shape; return what it says."""
+    """Make config.json state another shape; return its content."""
     content = json.loads((run / "config.json").read_text())
     content["model"] |= changes
     content["training"] = {}
@@ -79,7 +79,7 @@ def with_header(entries: dict[str, Any], metadata: dict[str, str]) -> bytes:
 
 
 def test_layers_without_data_are_not_built(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A header of a few kilobytes names all tensors of a deep network and has none of their numbers."""
+    """A header of a few kilobytes lists all tensors of a deep network without any data."""
     claimed = reshaped(parity, width=64, heads=1, hidden=64, layers=60)
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     names = Transformer(claimed.model).state_dict()
@@ -94,7 +94,7 @@ def test_layers_without_data_are_not_built(parity: Path, monkeypatch: pytest.Mon
 
 
 def test_weight_file_larger_than_its_network_is_not_read(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.truncate(parity / "model.safetensors", 2**25)  # sparse: it takes no room
+    os.truncate(parity / "model.safetensors", 2**25)  # sparse: takes no disk space
     with pytest.raises(AlgaError, match=r"model\.safetensors has more than the .* bytes that are read"):
         runs.load(parity)
 
@@ -118,7 +118,7 @@ def test_checkpoint_larger_than_its_network_is_not_read(stopped: Path) -> None:
 
 
 def test_checkpoint_far_from_the_next_check_is_read(tmp_path: Path) -> None:
-    """Each step's loss is in it until the next check."""
+    """It stores each step's loss until the next check."""
     training = Training.start(tmp_path / "run", tiny(check_every=10**6, steps=10**6), seed=5, threads=1)
     list(training.run(should_stop=lambda: training.step >= 3))
     training._losses = [0.1234567890123456789] * 3 * 10**5

@@ -1,4 +1,4 @@
-"""Files of torch.save, walked instead of unpickled: what fits is read as torch reads it, all else costs nothing."""
+"""torch.save files are parsed, not unpickled: valid ones read as torch reads them, others are refused cheaply."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_tensors_match_torch_load(state: dict[str, torch.Tensor], options: dict[
 def test_every_pickle_protocol_is_read(protocol: int) -> None:
     module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.LayerNorm(2))
     buffer = io.BytesIO()
-    torch.save(module.state_dict(), buffer, pickle_protocol=protocol)  # with versions beside the tensors
+    torch.save(module.state_dict(), buffer, pickle_protocol=protocol)  # with version metadata
     found = torch_files.tensors(buffer.getvalue(), MOST)
     assert all(np.array_equal(found[name], tensor.detach().numpy()) for name, tensor in module.state_dict().items())
 
@@ -66,7 +66,7 @@ def test_transposed_r_tensor_is_read(tmp_path: Path) -> None:
     assert np.array_equal(found["position_embedding.weight"], np.arange(6.0).reshape(2, 3).T)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 def nested() -> bytes:
@@ -127,7 +127,7 @@ def test_invalid_state_dict_is_refused_cheaply(kind: str, tmp_path: Path) -> Non
 
 
 def test_shared_storage_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand names for one storage do not take a thousand times its bytes."""
+    """A thousand names for one storage do not use a thousand times its memory."""
     state = dict.fromkeys((f"t{i}" for i in range(100)), torch.zeros(1000))
     assert len(torch_files.tensors(as_torch(state), 100 * 4000 + 10_000)) == 100
     with pytest.raises(AlgaError, match="the tensors together have more than"):
@@ -141,7 +141,7 @@ def test_any_pickle_is_read_or_refused(data: bytes) -> None:
             torch_files.tensors(file, MOST)
 
 
-# --- this package's own files -----------------------------------------------------------------------------------------
+# --- ALGA's own files -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["parity", "smallest", "addition"])

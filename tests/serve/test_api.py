@@ -1,4 +1,4 @@
-"""The server: answers by the networks, and steps as they are taken."""
+"""The server: answers by the networks, and steps as they are computed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_first_step_arrives_before_the_last_is_computed(monkeypatch: pytest.Monk
 
 
 def test_disconnecting_reader_frees_the_worker() -> None:
-    """A trace that would take hours ends soon after its reader is gone; meanwhile no other thread is free for one."""
+    """A trace that would take hours ends soon after its reader disconnects; until then the only thread is busy."""
     with serving(Limits(concurrent=1, waiting=0, seconds=3000, steps=10**9)) as address:
         long, other = {"operands": ["7" * 20_000, "9" * 20_000]}, {"operands": ["7" * 2000, "9"]}
         with httpx.stream("POST", f"{address}/v1/mul/steps", json=long, timeout=60) as response:

@@ -1,4 +1,4 @@
-"""What is said about the server holds: its description, the documented commands and limits, its messages."""
+"""The server matches its documentation: OpenAPI description, commands, limits, messages."""
 
 from __future__ import annotations
 

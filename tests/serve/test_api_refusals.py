@@ -1,4 +1,4 @@
-"""What the server refuses: one JSON line, a status, and an end to work and requests that take too long."""
+"""What the server refuses: one JSON line, a status, and time limits on work and requests."""
 
 from __future__ import annotations
 

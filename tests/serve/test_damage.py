@@ -1,4 +1,4 @@
-"""A weight moved in a copy: the certificate and every answer are the copy's, and the problem stays as it was asked."""
+"""A damaged copy: certificate and answers are the copy's, and the problem stays unchanged."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_answer_and_certificate_of_a_copy_agree(worker: Worker, amount: float, c
 
 
 def test_wrong_step_is_the_networks_failure(worker: Worker) -> None:
-    """A difference that came out with a sign in its midst is no number to go on with; the problem itself was one."""
+    """An intermediate difference with a sign inside is not a number; the problem itself was valid."""
     found = solved(worker, "subtraction", -8.0, AskedProblem(verb="divmod", operands=["1000", "37"]))
     assert found["failure"].startswith(
         "a wrong step led to an invalid problem: a number has only the digits 0-9, got '-'"
@@ -100,7 +100,7 @@ def test_invalid_problem_is_explained(worker: Worker) -> None:
 
 @pytest.mark.parametrize("base", [2, 8, 10, 16])
 def test_exact_arithmetic_agrees_with_certified_networks(base: int) -> None:
-    """Two ways that share no code: Python's integers, and steps of the networks."""
+    """Two computations that share no code: Python's integers, and steps of the networks."""
     rng, calculator = Random(base), Calculator(base)
     for _ in range(20):
         a, b = (f"{rng.choice(('', '-'))}{_digits(rng, base)}" for _ in range(2))

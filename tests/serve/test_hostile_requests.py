@@ -1,4 +1,4 @@
-"""Hostile requests: whatever is sent to the server, one clear JSON line and the next one is served."""
+"""Hostile requests: anything gets one clear JSON line, and the next request is served."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.serving import serving
 
 VERBS = ("add", "sub", "mul", "divmod", "cmp", "add/steps", "divmod/steps", "damage")
 QUERIES = ("step", "domain", "certificate", "weights")
-HELD: list[str] = []  # hypothesis does not go with fixtures that a test takes
+HELD: list[str] = []  # hypothesis does not work with function fixtures
 OURS = re.compile(r"/(home|root|work|tmp|usr)\b|Traceback|\.py\b")
 
 anything = st.recursive(
@@ -50,7 +50,7 @@ def server() -> Iterator[None]:
 
 
 def sane(response: httpx.Response) -> None:
-    """Demand an answer, or a refusal in one JSON line that tells nothing of this machine."""
+    """Require an answer, or a one-line JSON refusal that reveals nothing about this machine."""
     assert response.status_code in {200, 400, 404, 405, 413, 422}, response.text
     assert not OURS.search(response.text)
     if response.status_code != 200:

@@ -1,4 +1,4 @@
-"""Clients that leave, never read or stay idle: they neither hold up the server nor keep others out."""
+"""Clients that disconnect, never read or stay idle do not block the server for others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_leaving_the_queue_makes_room(asked: list[int]) -> None:
                 raw.settimeout(0.2)
                 raw.sendall(post("/v1/add", LONG_SUM))
                 try:
-                    return not raw.recv(1)  # who may not wait is told at once
+                    return not raw.recv(1)  # a full queue refuses at once
                 except TimeoutError:
                     return True
 
@@ -140,11 +140,11 @@ def test_disconnects_during_a_response_do_not_fill_the_log(
             with connected(address) as raw:
                 raw.sendall(b"GET /v1/domain HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
                 raw.recv(1)
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with a reset
                 time.sleep(0.0001 * i)
     assert caplog.records == []
 
 
 def test_responses_do_not_wait_for_acknowledgements() -> None:
     with server.listen("127.0.0.1", 0) as taken:
-        assert taken.proto == socket.IPPROTO_TCP  # asyncio switches Nagle's algorithm off where this is said
+        assert taken.proto == socket.IPPROTO_TCP  # asyncio turns off Nagle's algorithm if this is set

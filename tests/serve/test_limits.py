@@ -1,4 +1,4 @@
-"""The server's limits: what may be asked of it, and short problems that do not wait behind long ones."""
+"""The server's limits; short problems do not wait behind long ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from alga.serve.registry import ModelRegistry
 from tests.conftest import ROOT, Alga
 from tests.serving import PAPER, PRODUCT, SOON, connected, post, refused, serving
 
-# --- what is asked for ------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/page.js", "/healthz", "/v1/certificate?model=parity", "/nothing"])
@@ -55,7 +55,7 @@ def test_more_connections_than_open_files_are_refused_in_one_line(alga: Alga, mo
     assert "160 connections need 256 open files, and 100 are allowed here" in told.err
 
 
-# --- long and short ---------------------------------------------------------------------------------------------------
+# --- long and short problems ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_short_problems_do_not_wait_behind_long_products() -> None:
 
 
 def test_work_yields_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that computes and lets go for microseconds at a time keeps the event loop from ever getting in."""
+    """A thread that releases the GIL only for microseconds starves the event loop."""
     slept: list[float] = []
     monkeypatch.setattr(limits.time, "sleep", slept.append)
     monkeypatch.setattr(limits, "WORKED", -1.0)

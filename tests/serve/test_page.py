@@ -1,4 +1,4 @@
-"""Slow: the page in a real browser, served and as a single file: what a person sees, by mouse and by keyboard."""
+"""Slow: the page in a real browser, served and as a single file, by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ STEPS = [("55", "10S"), ("10C86", "15S"), ("15C77", "15S"), ("15C58", "14S"), ("
 
 
 def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> None:
-    page.goto(place)  # the browser's own start
+    page.goto(place)  # excludes the browser's start-up
     expect(page.locator("#answer")).to_have_text("74550")
     tries = []
-    for _ in range(5):  # the best of them: tests share their machine
+    for _ in range(5):  # the best of several: other tests share the machine
         page.goto("about:blank")
         began = time.monotonic()
         page.goto(place, wait_until="commit")

@@ -1,4 +1,4 @@
-"""Slow: the page for every eye and hand: controls that say what they do, focus that stays, contrast that suffices."""
+"""Slow: accessibility of the page: labelled controls, stable focus, sufficient contrast."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_focus_stays_at_either_end_and_after_healing(page: Page, place: str) -> 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_text_has_enough_contrast(page: Page, address: str, theme: str) -> None:
-    """4.5 to 1 for whatever is written, in the colours that the browser computes; what cannot be used is exempt."""
+    """4.5 to 1 for all text, in the browser's computed colours; disabled controls are exempt."""
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     parts: set[str] = set()
     poor = []

@@ -1,4 +1,4 @@
-"""Slow: the page shows one result at a time: answer, steps, network, certificate and damage that belong together."""
+"""Slow: answer, steps, network, certificate and damage on the page always belong to one result."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_no_steps_are_shown_if_there_are_none(page: Page, address: str) -> None:
 
 
 def held_back(page: Page, pattern: str) -> list[Route]:
-    """Let no answer through until a test does."""
+    """Hold back responses until the test releases them."""
     waiting: list[Route] = []
 
     def wait(route: Route) -> None:
@@ -209,7 +209,7 @@ def test_wrong_answer_has_no_margin(page: Page, place: str) -> None:
     expect(page.locator("#cell")).to_have_text(
         "First column 04: the prompt is 04, wrong: it writes 3S, and 4S would be right."
     )
-    if not place.startswith("file"):  # which does not keep the inside of damaged copies
+    if not place.startswith("file"):  # which has no details of damaged copies
         tokens = ["token 1: wrong, 4 is 1.9 behind", "token 2: after a wrong one"]
         expect(page.locator("#probabilities caption")).to_have_text(tokens)
 

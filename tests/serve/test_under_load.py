@@ -1,4 +1,4 @@
-"""Slow: the server under strangers' requests, under slow and oversize ones, and under fifty clients at once."""
+"""Slow: the server under random, slow and oversized requests, and under fifty concurrent clients."""
 
 from __future__ import annotations
 

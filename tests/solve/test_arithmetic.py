@@ -1,4 +1,4 @@
-"""Signed arithmetic composed of networks' steps, against Python's own."""
+"""Signed arithmetic composed of network steps, compared with Python's."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_answer_names_its_certificates(alga: Alga) -> None:
 
 
 def test_uncertified_network_is_not_named_with_anothers_certificate() -> None:
-    """The product rests on two networks; the first is not certified, and must not be named with the other's hash."""
+    """The product uses two networks; the uncertified first must not be named with the other's hash."""
     spoiled = Solver.load("times-a-digit")
     with torch.no_grad():
         spoiled.run.model.token_embedding.weight[5, 0] += 1e-3
@@ -249,7 +249,7 @@ def test_every_shipped_network_is_certified_and_solves_small_problems(name: str)
     assert calculator.certified
     assert certificate is not None
     assert certificate.least_margin is not None
-    assert certificate.least_margin >= (2 if name == "smallest" else 5)  # the record-small one states its own
+    assert certificate.least_margin >= (2 if name == "smallest" else 5)  # `smallest` states its own
     assert certificate.prompts == len(calculator.trained.domain)
     rng = Random(0)
     for engine in [calculator.own_engine] if calculator.own_engine == "lookahead" else ["table", "sequential"]:

@@ -1,4 +1,4 @@
-"""The one class for people: answers, results, ints, cancelling, reprs, and the name of version 0.1."""
+"""Calculator, the public class: answers, results, ints, cancelling, reprs, and its name in 0.1."""
 
 from __future__ import annotations
 

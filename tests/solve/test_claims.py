@@ -1,4 +1,4 @@
-"""What an answer claims is about that answer: the network that gave it, when it gave it, for its own task and table."""
+"""Claims of an answer refer to that answer: its network at that time, its task and its table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Put = Callable[[bool], None]
 
 @pytest.fixture
 def swapping() -> Iterator[tuple[Solver, Put]]:
-    """An adder, and a function that takes 3 and 4 for each other in its embedding, or puts them back."""
+    """An adder, and a function that swaps 3 and 4 in its embedding, or restores them."""
     calculator = Solver.load()
     weight, ids = calculator.run.model.token_embedding.weight, calculator.run.config.tokens.ids
     good = weight.detach().clone()
@@ -107,7 +107,7 @@ def test_torch_function_mode_is_an_alteration() -> None:
 
     calculator = Solver.load()
     with Negated():
-        assert calculator.solve("2", "2", engine="sequential").certified  # torch has no part in it yet
+        assert calculator.solve("2", "2", engine="sequential").certified  # torch is not used yet
     _ = calculator.run.model
     with Negated():
         assert not calculator.solve("2", "2", engine="sequential").certified

@@ -158,7 +158,7 @@ def test_machine_is_built_once_and_knows_its_classes() -> None:
 
 
 class Doubling(Procedure):
-    """Writes every character as it is, the last one many times."""
+    """Writes every character unchanged, the last one many times."""
 
     name = "doubling"
     numeric = False

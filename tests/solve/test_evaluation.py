@@ -1,4 +1,4 @@
-"""Evaluation: families that are what they say, wrong answers found and told."""
+"""Evaluation: problem families match their names, wrong answers are found and reported."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_shipped_adder_is_right_on_every_family(adder: Solver) -> None:
 
 
 def spoiled() -> Solver:
-    """A network that is wrong in places."""
+    """A network that is sometimes wrong."""
     calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[7] *= 4  # the row of the digit 5

@@ -1,4 +1,4 @@
-"""Slow: engines against each other on thousands of problems, and files too large for memory."""
+"""Slow: engines compared on thousands of problems, and files too large for memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_kill_midway_leaves_no_finished_looking_file(large: Path) -> None:
         time.sleep(0.05 * i)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        if (large / "sum").exists():  # it had come to the end
+        if (large / "sum").exists():  # it had finished
             assert filecmp.cmp(large / "sum", large / "exact", shallow=False)
             (large / "sum").unlink()
         else:

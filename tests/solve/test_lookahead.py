@@ -1,4 +1,4 @@
-"""The lookahead engine: all carries at once, and what becomes of a network that is wrong."""
+"""The lookahead engine: all carries at once, and its behaviour with a wrong network."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_output_that_never_stops_ends_the_problem(faulty: Callable[..., Decode])
 
 
 def test_wrong_output_is_chained_uncorrected(faulty: Callable[..., Decode]) -> None:
-    """The engine chains what the network wrote; it corrects nothing."""
+    """The engine chains the network's outputs and corrects nothing."""
     (solution,) = sequential.solve(ADDITION, faulty(ADDITION, {"55": "11S"}), [("15", "15")])
     assert solution.answer == "31"
 

@@ -1,4 +1,4 @@
-"""The table engine: what the network would say, at memory speed, from texts and from files."""
+"""The table engine: the network's answers from its table."""
 
 from __future__ import annotations
 

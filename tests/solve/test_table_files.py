@@ -1,4 +1,4 @@
-"""The table engine from file to file: what texts give, in bounded memory, whole or not at all."""
+"""The table engine on files: same answers as on texts, in bounded memory, written atomically."""
 
 from __future__ import annotations
 

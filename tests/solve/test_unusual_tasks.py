@@ -1,4 +1,4 @@
-"""A person's own tasks: long problems are solved as short ones are, and what engines rely on cannot be changed."""
+"""Own tasks: long problems match short ones, and methods that engines rely on cannot be overridden."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exact(name: str) -> Solver:
-    """Return a calculator by the exact table of a task: what a certified network of it would have."""
+    """Return a solver with a task's exact table, as a certified network would have."""
     task = tasks.find(f"mine.py:{name}")
     held = Solver.load("parity").run.weights
     run = Run(name=name, config=dataclasses.replace(Solver.load("parity").run.config, task=task), weights=held)

@@ -1,4 +1,4 @@
-"""Columns that no problem of a task has are refused in one place, for every task and engine, in one line."""
+"""Impossible columns are refused in one place, for every task and engine, in one line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sloppy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exact(name: str) -> Solver:
-    """Return a calculator whose network is not trained, with the exact table: what a certified one would have."""
+    """Return a solver with an untrained network and the exact table, as a certified one would have."""
     task = tasks.find(name)
     training = Training.start(None, tiny(task=name))
     exact = Table(task.name, {prompt: instance.output for prompt, instance in task.domain.items()})
@@ -121,7 +121,7 @@ def test_compiled_loop_and_replaying_refuse_the_same(bad: str, monkeypatch: pyte
 @pytest.mark.slow
 @pytest.mark.usefixtures("sloppy")
 def test_certified_task_without_validation_refuses_in_one_line(alga: Alga) -> None:
-    """The trial that answered 70 for 26, certified."""
+    """A regression: it once answered 70 for 26, certified."""
     assert alga("train", "--task", "sloppy.py:Collatz", "--recipe", "small", "--out", "run").code == 0
     good = alga("solve", "run", "27", "--task", "sloppy.py:Collatz", "--json")
     assert (json.loads(good.out)["answer"], json.loads(good.out)["certified"]) == ("82", True)
@@ -137,7 +137,7 @@ def test_certified_task_without_validation_refuses_in_one_line(alga: Alga) -> No
 
 @pytest.mark.parametrize("operands", [("9" * 70 + "x", "1"), ("1", "2²"), ("", "1")])
 def test_lookahead_refuses_columns_outside_the_task(operands: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the layout's rows would let it through."""
+    """Even if the layout's rows accept it."""
     calculator = Solver.load("addition-lookahead")
     monkeypatch.setattr(type(calculator.procedure.layout), "rows", lambda self, *operands: operands)
     with pytest.raises(AlgaError, match=r"addition: "):

@@ -1,4 +1,4 @@
-"""Every task by name: it has that name, a summary for people, and the sign of its problems."""
+"""Every task by name: its name, its summary, and the sign of its problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The domain as a mapping: what training, table and pictures read of it."""
+"""The domain as a mapping, as training, table and figures use it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_answers_determine_which_prompts_are_explored() -> None:
         return ["1" for _ in prompts]
 
     tasks.find("parity").domain.explore(respond)
-    assert asked == ["0", "1", "1C0", "1C1"]  # never after an even number of ones
+    assert asked == ["0", "1", "1C0", "1C1"]  # never after even parity
     Domain("bare", "", {}).explore(respond)
     assert len(asked) == 4
 

@@ -1,4 +1,4 @@
-"""Families of hard sums: each has the carries that its name says."""
+"""Families of hard sums: each has the carries its name promises."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_families_cover_their_full_range() -> None:
     assert {a[0] for a, _ in drawn("uniform")} == set("123456789")
     assert {a[1] for a, _ in drawn("uniform")} == set("0123456789")
     ahead = {len(a) - len(a.lstrip("0")) for a, _ in drawn("zeros")}
-    assert ahead == set(range(13))  # from a number without any to zero itself
+    assert ahead == set(range(13))  # from no leading zeros to zero itself
     assert ("1" + "0" * 11) in {a for a, _ in drawn("zeros")} & {b for _, b in drawn("zeros")}
     assert {next(size for size in range(1, 5) if a == (a[:size] * 12)[:12]) for a, _ in drawn("repeated-blocks")} == {
         1, 2, 3, 4,

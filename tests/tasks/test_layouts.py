@@ -1,4 +1,4 @@
-"""Layouts: operands become columns and come back; what no problem has is refused with its place."""
+"""Layouts: operands to columns and back; impossible columns are refused with their position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from alga.tasks.layouts import DigitBelow, Digits, Layout, Rows, Text, short
 
 
 class Pairs(Layout):
-    """Two characters a column, from the left."""
+    """Two characters per column, from the left."""
 
     from_right = False
 

@@ -1,4 +1,4 @@
-"""A task from a person's own file: as documented, and refused where it breaks the contract."""
+"""A task from the user's file: works as documented, refused if it breaks the contract."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_documented_task_works_as_written(mine: Path, alga: Alga, monkeypatch: p
     refused = alga("solve", "runs/collatz", "28", "--task", "mine.py:Collatz")
     said = "alga: collatz: '8' cannot be the first column (column 1 of 2, from the right)\n"
     assert (refused.code, refused.err) == (2, said)
-    # A network is not used with a task that is not named, or that has changed since.
+    # A network is refused with a task that is not named, or has changed since.
     monkeypatch.setattr("alga.tasks.catalogue._OWN", {})
     unnamed = alga("solve", "runs/collatz", "27")
     assert unnamed.code == 2

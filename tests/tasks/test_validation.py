@@ -1,4 +1,4 @@
-"""A task that breaks its contract is refused, with what is wrong."""
+"""A task that breaks its contract is refused, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes: the named ones hold what they promise, impossible settings are refused."""
+"""Recipes: named ones have the documented settings, invalid settings are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_learning_rate_rises_falls_and_stays() -> None:
     assert rates[9] == 1.0
     assert rates[59] == pytest.approx(0.55)
     assert rates[109:] == [pytest.approx(0.1)] * 190
-    assert dataclasses.replace(recipe, steps=7).rate(60) == recipe.rate(60)  # more --steps do not change the past
+    assert dataclasses.replace(recipe, steps=7).rate(60) == recipe.rate(60)  # more --steps do not change earlier rates
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, stops: li
     for stop in stops:
         list(training.run(should_stop=lambda stop=stop, training=training: training.step >= stop))
         assert training.step == stop
-        torch.rand(7)  # others use torch's randomness meanwhile
+        torch.rand(7)  # other code uses torch's generator meanwhile
         training = Training.resume(tmp_path / "parts")
     list(training.run())
     assert bits(training) == bits(whole)
@@ -151,7 +151,7 @@ FORGED: dict[str, Callable[[dict[str, Any], dict[str, torch.Tensor]], object]] =
 
 @pytest.mark.parametrize("forgery", FORGED)
 def test_unusable_checkpoint_with_a_matching_hash_is_refused(tmp_path: Path, forgery: str) -> None:
-    """A stranger can make the hash match; what would fail in the first step is refused before it."""
+    """An attacker can make the hash match; state that would fail in the first step is refused first."""
     training = Training.start(tmp_path / "run", tiny(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
     path = tmp_path / "run" / "checkpoint.safetensors"

@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 
 def drawn(name: str, contexts: str, share: float, size: int) -> list[tuple[str, str]]:
-    """Return prompts and outputs of one batch, read back from its ids."""
+    """Return prompts and outputs of one batch, decoded from its ids."""
     task = tasks.find(name)
     tokens = Tokens.of(task.domain)
     sampler = Sampler(task.domain, tokens, tiny(contexts=contexts, second_type_share=share), 0, CPU)

@@ -111,20 +111,20 @@ def test_long_gradients_are_clipped(clip: float, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.optim.AdamW, "step", checked)
     list(training.run())
     assert len(lengths) == 5
-    assert all(0.01 < each < 100.0 for each in lengths)  # so the first is cut, and the second is not
+    assert all(0.01 < each < 100.0 for each in lengths)  # so the first is clipped, and the second is not
 
 
 def test_evaluation_loss_is_the_mean_over_output_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alga.training.metrics.LOSS_BATCH", 5)  # parts that are not of one size
+    monkeypatch.setattr("alga.training.metrics.LOSS_BATCH", 5)  # chunks of unequal size
     training = Training.start(None, tiny(task="addition-base-2", dropout=0.5, steps=1))
     (progress,) = training.run()
     tokens, logs = training.config.tokens, []
     training.model.eval()
     for instance in training.config.task.domain.values():
         ids = [*tokens.prompts([instance.prompt])[0], tokens.ids[START]]
-        for token in f"{instance.output}{STOP}":  # one after the other, each seeing those before
+        for token in f"{instance.output}{STOP}":  # token by token, each seeing those before
             padded = [*ids, *[PAD_ID] * (tokens.input_length + tokens.output_length - len(ids))]
             with torch.inference_mode():
                 logits_OV = training.model(torch.tensor([padded]))[0]

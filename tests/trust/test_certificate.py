@@ -1,4 +1,4 @@
-"""Table and certificate: nothing wrong passes, nothing right is refused."""
+"""Table and certificate: wrong networks fail, right ones pass."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_network_that_fails_one_of_two_backends_is_refused(faulty: Callable[...,
     for decode, again in ((right, wrong), (wrong, right)):
         certificate, table = certify(ADDITION.domain, decode, again=again, **IDENTITY)
         assert [failure.prompt for failure in certificate.failures] == ["99"]
-        assert table.outputs["99"] == ("18" if decode is right else "19")  # of what answers people
+        assert table.outputs["99"] == ("18" if decode is right else "19")  # the compiled code, which answers users
 
 
 def test_certificate_covers_compiled_code_and_torch(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_weight_change_that_breaks_one_prompt_is_detected(tmp_path: Path, alga: 
         middle = (harmless + enough) / 2
         harmless, enough = (harmless, middle) if wrong_after(middle) else (middle, enough)
     assert len(wrong) == 1
-    assert not calculator.certified  # the hash no longer fits
+    assert not calculator.certified  # the hash no longer matches
     calculator.save(tmp_path / "spoiled")
     judged = alga("certify", tmp_path / "spoiled", "--json")
     content = json.loads(judged.out)

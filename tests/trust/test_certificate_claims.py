@@ -1,4 +1,4 @@
-"""A certificate that contradicts itself cannot be made, and its sentence says no more than holds."""
+"""A contradictory certificate cannot be made, and the statement claims no more than holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proof can fail: bounds hold whatever is sampled, and a bound that is put wrong is found out."""
+"""Proofs: sampled errors stay inside the bounds, and networks that cannot be proven are refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_small_network_is_proven_in_every_arithmetic() -> None:
 
 
 def lowered(run: Run, margin: float) -> None:
-    """Move one row of the head until the least margin is about as small as asked."""
+    """Move one row of the head until the least margin is about as small as requested."""
     head = run.model.head.weight
     weights = weights_of(run)
     step = np.random.default_rng(1).normal(size=head.shape[1])
@@ -77,7 +77,7 @@ def test_correct_network_with_tiny_margins_is_not_proven(parity: Path) -> None:
     lowered(run, 2e-4)
     judged = run.judged()
     assert judged.certificate is not None
-    assert judged.certificate.certified  # it is right, here
+    assert judged.certificate.certified  # it is right on this machine
     found = judged.proven().certificate
     assert found is not None
     assert found.proof is not None
@@ -109,14 +109,14 @@ def test_perturbed_weights_prove_nothing(parity: Path) -> None:
 
 @pytest.mark.parametrize(("name", "factor"), [("head.weight", 1e35), ("token_embedding.weight", 1e20)])
 def test_weights_that_overflow_prove_nothing(name: str, factor: float) -> None:
-    """The second ones only overflow when a norm squares them."""
+    """The second weights overflow only when a norm squares them."""
     run = runs.load("parity")
     weights = weights_of(run)
     weights[name] *= factor
     assert prove(run.config.task.domain, run.config.model, weights).arithmetics == "none"
 
 
-# --- certificates ---------------------------------------------------------------------------------------------------
+# --- certificates -----------------------------------------------------------------------------------------------------
 
 
 def test_shipped_networks_are_proven_but_for_three_in_float32() -> None:

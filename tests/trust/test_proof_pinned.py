@@ -21,17 +21,17 @@ TINY = 2.0**-126 + 2.0**-1022
 
 
 def wave(*shape: int, phase: float = 0.0, size: float = 1.0) -> Array:
-    """Return numbers of either sign that look random and are the same everywhere."""
+    """Return random-looking numbers of both signs that are the same on every machine."""
     return size * np.sin(1.7 * np.arange(1, np.prod(shape) + 1) ** 1.1 + phase).reshape(shape)
 
 
 def near(expected: object, rel: float) -> object:
-    """Return what equals a number up to a share of it, however small it is."""
+    """Match a number up to a relative error, however small the number."""
     return pytest.approx(expected, rel=rel, abs=0)
 
 
 def weighted(values: Array) -> list[float]:
-    """Return one number for each format, in which every entry counts differently."""
+    """Return one number per format, with a different weight for every entry."""
     flat = values.reshape(len(values), -1)
     return [float(value) for value in flat @ (1 + np.arange(flat.shape[1]) / 7)]
 

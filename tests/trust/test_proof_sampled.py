@@ -1,4 +1,4 @@
-"""Thousands of evaluations stay inside the proven bounds; the second program agrees with every kind of network."""
+"""Thousands of evaluations stay inside the proven bounds; the verifier agrees on every kind of network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bounds(run: Run, prompts: list[str], arithmetic: NumberFormat) -> tuple[Arra
 @pytest.mark.parametrize("arithmetic", DTYPES)
 @pytest.mark.parametrize("name", ["addition", "division-by-a-digit", "smallest", "comparison"])
 def test_thousands_of_shuffled_evaluations_stay_inside(name: str, arithmetic: NumberFormat) -> None:
-    """80 draws of all orders and algorithms, each over 16 prompts."""
+    """80 random choices of orders and algorithms, each on 16 prompts."""
     run = runs.load(name)
     domain = list(run.config.task.domain)
     chosen = [domain[i] for i in np.random.default_rng(0).integers(len(domain), size=16)]
@@ -97,7 +97,7 @@ def test_onnx_runtime_stays_inside() -> None:
             chunk = prompts[:size]
             mid, off, _, right = bounds(run, chunk, FLOAT32)
             logits = session.run(["logits"], {"prompts": np.array(tokens.prompts(chunk), np.int64)})[0]
-            generated = np.cumsum(right == 1, axis=1) - (right == 1) == 0  # what follows the stop token is not bounded
+            generated = np.cumsum(right == 1, axis=1) - (right == 1) == 0  # logits after the stop token have no bound
             logits = np.where(generated[..., None], logits, np.take_along_axis(logits, right[..., None], -1) - mid)
             assert 0 < ratio(mid, off, logits, right) < 1
 

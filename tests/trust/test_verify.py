@@ -1,4 +1,4 @@
-"""`alga verify` agrees with what was proven, and refuses whatever states more."""
+"""`alga verify` agrees with the proof, and refuses certificates that claim more."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_proof_is_saved_loaded_and_verified(parity: Path) -> None:
     assert found.agrees
     assert kept.proof is not None
     real, float64, float32 = (bound.margin or 0.0 for bound in kept.proof.bounds)
-    assert found.real - found.proven["float32"] == pytest.approx(real - float32, rel=0.1)  # what rounding may do
-    assert 0 < found.real - found.proven["float64"] < 1e-9  # here the balls' own radius is as large
+    assert found.real - found.proven["float32"] == pytest.approx(real - float32, rel=0.1)  # allowed for rounding
+    assert 0 < found.real - found.proven["float64"] < 1e-9  # here the balls' own radius is that large
     assert 0 < real - float64 < 1e-9
     assert "An independent check: `alga verify`" in (parity / "README.md").read_text()
 
