@@ -113,8 +113,8 @@ class Command:
 def moment(rng: random.Random, seconds: float, folder: Path, most: int = 25) -> Callable[[Command], bool]:
     """Return a function that waits for a random moment of a command; it returns False if the command ended first.
 
-    Half of the moments are points in time; the other half are just after a random change in the folder that it writes
-    to, of `most` or fewer, where files are being made, renamed and removed.
+    Half of the moments are random times; the other half come right after a random change in the output folder,
+    one of the first `most`, when files are being created, renamed and removed.
     """
     if rng.random() < 0.5:
         until = rng.uniform(0, seconds)

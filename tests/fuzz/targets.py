@@ -1,10 +1,10 @@
 """What is fuzzed: a name, seeds, and a function of bytes that raises nothing but AlgaError.
 
-Where a checksum stands between the bytes and their reader (a seal, a certificate's hash, a checkpoint's, an archive's),
-the target makes it match, as an attacker would; otherwise nearly every input would end there.
+If a checksum protects the bytes (SHA256SUMS, the hash in a certificate or a checkpoint, an archive's CRC), the target
+makes it match, as an attacker would; otherwise nearly every input would be refused there.
 
-A target is fast, or it tries nothing: its one folder is made once, in memory where the system has such a place; only
-the file that was replaced is put back; and no network is built, since its weights are arrays.
+Targets must be fast: the folder is made once, in RAM if the system has a RAM folder; only the replaced file is
+restored; and no network is built, since its weights are arrays.
 """
 
 from __future__ import annotations

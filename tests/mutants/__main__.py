@@ -1,6 +1,6 @@
 """Run mutants, one after another: `python -m tests.mutants --folder runs/mutants --results results/mutants.json`.
 
-Can be stopped at any time and continues: each outcome is stored as it is known. A killed mutant is not tried again
+Can be stopped and resumed at any time: each outcome is stored at once. A killed mutant is not tried again
 while its file is unchanged; a survivor is tried again once a test has changed.
 """
 

@@ -137,6 +137,6 @@ def test_machine_description_names_the_backend_used() -> None:
         "platform": f"{platform.system()} {platform.machine()}", "device": "cpu", "threads": 1,
         "python": platform.python_version(), "alga": metadata.version("alga"), "numba": metadata.version("numba"),
     }  # fmt: skip
-    _ = decoder.model  # says so once torch is loaded
+    _ = decoder.model  # loads torch, which is then named
     assert decoder.machine["torch"] == metadata.version("torch")
     assert list(decoder.machine) == ["platform", "device", "threads", "python", "alga", "torch", "numba"]

@@ -16,7 +16,7 @@ STEPS = [("55", "10S"), ("10C86", "15S"), ("15C77", "15S"), ("15C58", "14S"), ("
 
 
 def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> None:
-    page.goto(place)  # excludes the browser's start-up
+    page.goto(place)  # warm-up: the browser's own start
     expect(page.locator("#answer")).to_have_text("74550")
     tries = []
     for _ in range(5):  # the best of several: other tests share the machine

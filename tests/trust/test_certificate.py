@@ -51,7 +51,7 @@ def test_network_that_fails_one_of_two_backends_is_refused(faulty: Callable[...,
     for decode, again in ((right, wrong), (wrong, right)):
         certificate, table = certify(ADDITION.domain, decode, again=again, **IDENTITY)
         assert [failure.prompt for failure in certificate.failures] == ["99"]
-        assert table.outputs["99"] == ("18" if decode is right else "19")  # the compiled code, which answers users
+        assert table.outputs["99"] == ("18" if decode is right else "19")  # from the decoder that answers users
 
 
 def test_certificate_covers_compiled_code_and_torch(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Every bound of the proof on a small case, pinned: sampling cannot tell a bound that is a little too small.
 
 The numbers are what the code computed when this was written: they detect a change, they do not show that a bound is
-right. Whoever changes one must say in docs/proof.md why the new bound holds.
+right. If you change one, say in docs/proof.md why the new bound holds.
 """
 
 from __future__ import annotations
