@@ -78,7 +78,7 @@ def fill(page: Page, a: str, b: str = "") -> None:
     page.click("#run")
 
 
-def hurt(page: Page, amount: float) -> None:
+def damage_weight(page: Page, amount: float) -> None:
     """Move the default weight; in a single file the slider indexes the stored amounts."""
     slider = page.locator("#amount")
     slots = page.evaluate("amountsOf(weightsOf(damagedNetwork()))")

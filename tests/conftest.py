@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT.parent / "shared" / "reference"
 
 
-def lacking(what: str, why: str) -> NoReturn:
+def skip_or_fail(what: str, why: str) -> NoReturn:
     """Skip a test that lacks something, or fail if ALGA_REQUIRE names it."""
     if what in os.environ.get("ALGA_REQUIRE", "").split(","):
         pytest.fail(f"ALGA_REQUIRE asks for {what}: {why}")
@@ -52,14 +52,14 @@ def lacking(what: str, why: str) -> NoReturn:
 def reference() -> Path:
     """The author's published weights; not in this repository, so usually absent."""
     if not REFERENCE.is_dir():
-        lacking("reference", "the author's weights are not here (they are not part of the repository)")
+        skip_or_fail("reference", "the author's weights are not here (they are not part of the repository)")
     return REFERENCE
 
 
 def program(name: str, what: str = "") -> str:
     """Return the path of a program that `make test` does not install."""
     found = shutil.which(name)
-    return found or lacking(what or name, f"NOT TESTED: there is no {name} here (apt-get install {name})")
+    return found or skip_or_fail(what or name, f"NOT TESTED: there is no {name} here (apt-get install {name})")
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +74,7 @@ def start(*command: object, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(python, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def held(pid: int, kind: str = "VmRSS") -> int:
+def memory_of(pid: int, kind: str = "VmRSS") -> int:
     """Return the memory of a process in kilobytes, now or at its peak (VmHWM); 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -13,7 +13,7 @@ class Kill(BaseException):
     """Raised where the process dies."""
 
 
-def dying(monkeypatch: pytest.MonkeyPatch, when: Callable[[str], bool]) -> list[str]:
+def kill_before(monkeypatch: pytest.MonkeyPatch, when: Callable[[str], bool]) -> list[str]:
     """Kill the process before the first folder change for which `when` is true; return the changes until then.
 
     A change is `write NAME`, `place NAME` (by renaming) or `remove NAME`.

@@ -73,7 +73,7 @@ def post(path: str, content: object) -> bytes:
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
-def all_that_comes(raw: socket.socket) -> bytes:
+def read_to_end(raw: socket.socket) -> bytes:
     """Read until the other side closes or resets the connection."""
     got = bytearray()
     with suppress(ConnectionError):

@@ -20,7 +20,7 @@ from alga.runs import checksums
 from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import ROOT, Alga, tiny
-from tests.killing import Kill, dying
+from tests.killing import Kill, kill_before
 from tests.reliability import page
 from tests.training.small_runs import begin
 
@@ -28,7 +28,7 @@ from tests.training.small_runs import begin
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Kill the process before the first folder change with this name."""
-    return lambda change: dying(monkeypatch, lambda each: each.startswith(change)) and None
+    return lambda change: kill_before(monkeypatch, lambda each: each.startswith(change)) and None
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,9 @@ def test_run_killed_while_finishing_resumes_to_the_same_bits(
     monkeypatch.undo()
     monkeypatch.setattr("alga.training.metrics.draw", lambda folder, title: None)
     del training
-    gone_on = list(Training.resume(tmp_path / "run").run())
+    resumed_steps = list(Training.resume(tmp_path / "run").run())
     if name in ENDS:
-        assert gone_on == []  # missing files are written; no step is trained
+        assert resumed_steps == []  # missing files are written; no step is trained
     same(tmp_path / "run", whole)
     assert not list((tmp_path / "run").glob(".*"))
 

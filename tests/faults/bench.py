@@ -149,14 +149,14 @@ class Bench:
 
     # --- finishing the work, and comparing ----------------------------------------------------------------------------
 
-    def go_on(self, run: Path) -> tuple[object, ...]:
+    def resume_command(self, run: Path) -> tuple[object, ...]:
         """Return the command that resumes a training, or starts it if nothing was started."""
         return ("train", "--resume", run) if (run / "config.json").exists() else (*TRAIN, "--out", run)
 
     def finish_training(self, run: Path) -> None:
         """Resume a training to its end; require the same bits as an undisturbed one."""
         if not ended(run):
-            command = self.run(*self.go_on(run))
+            command = self.run(*self.resume_command(run))
             assert command.wait() == 0, command.err
         whole(run)
         same_run(run, self.trained)

@@ -22,7 +22,7 @@ def training(bench: Bench, rng: Random) -> int:
     seconds = bench.seconds("train", *TRAIN, "--out", bench.folder / "work" / "run")
     run, kills = bench.fresh() / "run", 0
     for _ in range(rng.randint(1, 3)):
-        if ended(run) or not _struck(bench, rng, bench.go_on(run), seconds, run):
+        if ended(run) or not _kill_during(bench, rng, bench.resume_command(run), seconds, run):
             break
         kills += 1
         whole(run)
@@ -30,7 +30,7 @@ def training(bench: Bench, rng: Random) -> int:
     return kills
 
 
-def _struck(
+def _kill_during(
     bench: Bench, rng: Random, arguments: tuple[object, ...], seconds: float, watched: Path, **limit: int
 ) -> bool:
     """Run a command and kill it; return whether it was still running."""
@@ -103,7 +103,7 @@ def _to_file(bench: Bench, rng: Random, kind: str, arguments: tuple[object, ...]
     if before is not None:
         path.write_bytes(before)
     for _ in range(rng.randint(1, 4)):
-        if not _struck(bench, rng, arguments, seconds, path.parent, most=12 if name == "sum" else 3):
+        if not _kill_during(bench, rng, arguments, seconds, path.parent, most=12 if name == "sum" else 3):
             break
         kills += 1
         assert content(path) in (before, expected), "half a file looks whole"

@@ -148,7 +148,7 @@ def two_trainings(bench: Bench, rng: Random) -> int:
     way = rng.choice(("together", "second", "resumed", "killed"))
     if way == "resumed":
         copied(bench.unfinished, run)
-    first = bench.run(*bench.go_on(run))
+    first = bench.run(*bench.resume_command(run))
     if way in {"second", "killed"}:
         while not (run / "metrics.jsonl").exists() and first.poll() is None:
             time.sleep(0.001)
@@ -157,7 +157,7 @@ def two_trainings(bench: Bench, rng: Random) -> int:
         first.wait()
         bench.finish_training(run)
         return 1
-    second = bench.run(*(bench.go_on(run) if way == "resumed" else (*TRAIN, "--out", run)))
+    second = bench.run(*(bench.resume_command(run) if way == "resumed" else (*TRAIN, "--out", run)))
     if way != "second":
         codes = sorted((first.wait(), second.wait()))
         assert codes == [0, 2], f"exit codes {codes}: {first.err} {second.err}"

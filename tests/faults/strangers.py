@@ -18,7 +18,7 @@ from tests.faults.disk import FULL, PAGE, grow, refused, small_disk
 PROVEN = {0, 1}  # either exit code: whether float64 is proven does not matter here
 
 
-def everything(folder: Path) -> dict[str, bytes | str]:
+def content_of(folder: Path) -> dict[str, bytes | str]:
     """Return a folder's content: bytes of files, targets of links, kinds of everything else."""
     return {
         path.name: str(path.readlink()) if path.is_symlink()
@@ -40,13 +40,13 @@ def full_certificate(bench: Bench, rng: Random) -> int:
     used = sum(-(-path.stat().st_size // PAGE) * PAGE for path in bench.trained.iterdir())
     with small_disk(bench, used + rng.randint(0, 4) * PAGE) as disk:
         run = copied(bench.trained, disk / "run")
-        before = everything(run)
+        before = content_of(run)
         command = bench.run("certify", run, "--proof", "--save")
         if command.wait() in PROVEN:
             assert strength(run) == "proven"
             return 0
         refused(command, FULL)
-        assert everything(run) == before, "a full disk has changed the run"
+        assert content_of(run) == before, "a full disk has changed the run"
         assert strength(run) == "checked"
         grow(disk)
         assert bench.run("certify", run, "--proof", "--save").wait() in PROVEN
@@ -105,9 +105,9 @@ def _exchanged(bench: Bench, name: str, from_run: Path, command: tuple[object, .
         (run / name).symlink_to(outside)
     else:
         os.mkfifo(run / name)
-    before = everything(run)
+    before = content_of(run)
     refused(bench.run(*command), reason)
-    assert everything(run) == before, f"{name}: the run has changed"
+    assert content_of(run) == before, f"{name}: the run has changed"
     assert outside.read_bytes() == held, f"{name}: a file outside of the run has changed"
     return 1
 

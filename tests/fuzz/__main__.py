@@ -1,6 +1,6 @@
 """Run atheris on one target for a while, and record the number of inputs and findings.
 
-Each target runs in a process of its own (atheris ends the process that it runs in). A finding is kept as a file in the
+Each target runs in its own process (atheris ends the process that it runs in). A finding is kept as a file in the
 folder; give it to `--replay` to see it again.
 """
 

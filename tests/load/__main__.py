@@ -16,7 +16,7 @@ from typing import IO, Any
 import httpx
 
 from alga.base import files
-from tests.conftest import held
+from tests.conftest import memory_of
 from tests.load.honest import Asked, visitors
 from tests.reliability import machine, write
 
@@ -53,13 +53,13 @@ def load(seconds: float, share: float = 1.0) -> dict[str, Any]:
         try:
             address = server.stdout.readline().strip().rstrip("/")
             httpx.get(f"{address}/v1/models", timeout=60).raise_for_status()  # every network is loaded by then
-            memory = [held(server.pid)]
+            memory = [memory_of(server.pid)]
             attack = [sys.executable, "-m", "tests.load.hostile", address, str(seconds), str(share)]
             with subprocess.Popen(attack, stdout=subprocess.PIPE, text=True) as hostile:
                 threads, told = visitors(address, CLIENTS, seconds)
                 while any(thread.is_alive() for thread in threads):
                     time.sleep(min(SAMPLE, seconds / 10))
-                    memory.append(held(server.pid))
+                    memory.append(memory_of(server.pid))
                 heard = json.loads(hostile.communicate()[0])
         finally:
             server.terminate()

@@ -134,7 +134,7 @@ def outcome_of(file: str, index: int | None, tests: list[str], seconds: float, l
         source = (SOURCE / file).read_text()
         tree = ast.parse(source) if index is None else mutated(source, index)
         finder = _Finder(file, tree)
-        _compile_anew(finder.name)
+        _disable_numba_cache(finder.name)
         sys.meta_path.insert(0, finder)
         importlib.import_module(finder.name)  # before pytest, which finds doctest files by itself
         return run_tests(list(dict.fromkeys(test.split("::")[0] for test in tests)), Selected(tests))
@@ -148,8 +148,8 @@ def outcome_of(file: str, index: int | None, tests: list[str], seconds: float, l
     return "survived" if code == pytest.ExitCode.OK else "killed"
 
 
-def _compile_anew(module: str) -> None:
-    """Disable numba's cache, which does not notice a changed constant."""
+def _disable_numba_cache(module: str) -> None:
+    """Disable numba's cache for a changed module: it does not notice a changed constant."""
     import numba
 
     real = numba.njit

@@ -21,7 +21,7 @@ from alga.base.errors import AlgaError
 from alga.runs import Run, checksums
 from alga.trust.certificate import Certificate
 from tests.conftest import Alga
-from tests.killing import Kill, dying
+from tests.killing import Kill, kill_before
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_kill_at_any_write_leaves_the_old_or_the_new_run(
     seen = []
     for moment in range(100):
         folder = Path(shutil.copytree(parity, tmp_path / f"{moment}"))
-        dying(monkeypatch, after(moment))
+        kill_before(monkeypatch, after(moment))
         try:
             runs.keep(folder, other)
         except Kill:
@@ -110,7 +110,7 @@ def test_kill_at_any_write_leaves_the_old_or_the_new_run(
 def test_next_writer_completes_a_half_replaced_run(
     parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch, alga: Alga
 ) -> None:
-    done = dying(monkeypatch, lambda change: change == "place certificate.json")
+    done = kill_before(monkeypatch, lambda change: change == "place certificate.json")
     with pytest.raises(Kill):
         runs.keep(parity, other)
     monkeypatch.undo()
@@ -137,7 +137,7 @@ def test_weights_and_certificate_change_together(
     assert new.certified
     old, seen = runs.load(parity).sha256, []
     for moment in range(100):
-        dying(monkeypatch, after(moment))
+        kill_before(monkeypatch, after(moment))
         try:
             runs.save(parity, new)
         except Kill:

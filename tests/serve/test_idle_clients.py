@@ -12,7 +12,7 @@ import pytest
 
 from alga.serve import middleware, server
 from alga.serve.limits import Limits
-from tests.serving import LONG_SUM, PAPER, PRODUCT, SOON, all_that_comes, connected, post, serving, until
+from tests.serving import LONG_SUM, PAPER, PRODUCT, SOON, connected, post, read_to_end, serving, until
 
 
 def test_work_ends_when_the_client_disconnects() -> None:
@@ -58,7 +58,7 @@ def test_140_clients_that_never_read_do_not_block_the_server() -> None:
             assert httpx.get(f"{address}/", timeout=SOON).status_code == 200
         until(lambda: httpx.post(f"{address}/v1/add", json=LONG_SUM, timeout=SOON).status_code == 200)
         for raw in deaf:
-            all_that_comes(raw)  # which ends
+            read_to_end(raw)  # which ends
 
 
 def test_response_that_is_never_read_is_dropped() -> None:
@@ -67,7 +67,7 @@ def test_response_that_is_never_read_is_dropped() -> None:
         httpx.get(f"{address}/v1/domain", timeout=SOON)
         raw.sendall(b"GET /v1/domain HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * asked)  # 30 MB of answers
         time.sleep(2.5)
-        assert all_that_comes(raw).count(b"HTTP/1.1 200") < asked
+        assert read_to_end(raw).count(b"HTTP/1.1 200") < asked
 
 
 def test_longest_idle_connection_is_closed_first() -> None:
@@ -78,7 +78,7 @@ def test_longest_idle_connection_is_closed_first() -> None:
             idle[-1].sendall(b"GET / HTTP/1.1\r\nx-slow: ")
             time.sleep(0.02)
         assert httpx.post(f"{address}/v1/add", json=PAPER, timeout=SOON).json()["answer"] == "74550"
-        assert all_that_comes(idle[0]) == b""
+        assert read_to_end(idle[0]) == b""
         idle[-1].setblocking(False)
         with pytest.raises(BlockingIOError):
             idle[-1].recv(1)
@@ -97,7 +97,7 @@ def test_recently_served_connection_is_not_closed_first() -> None:
 
         assert served()
         silent = [stack.enter_context(connected(address)) for _ in range(8)]
-        assert [all_that_comes(raw) for raw in silent[:4]] == [b""] * 4
+        assert [read_to_end(raw) for raw in silent[:4]] == [b""] * 4
         assert served()
 
 
@@ -109,7 +109,7 @@ def test_connections_with_work_in_progress_stay_open(asked: list[int]) -> None:
 
         def turned_away() -> bool:
             with connected(address) as raw:
-                return all_that_comes(raw).startswith(b"HTTP/1.1 503")
+                return read_to_end(raw).startswith(b"HTTP/1.1 503")
 
         until(lambda: len(asked) == 2)
         assert turned_away()

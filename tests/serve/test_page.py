@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -81,7 +81,7 @@ def test_damaged_network_loses_its_certificate_until_healed(page: Page, place: s
     page.goto(place)
     expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
     expect(page.locator("#index")).to_have_value("393")
-    hurt(page, 8)
+    damage_weight(page, 8)
     expect(page.locator("#badge")).to_contain_text("wrong on")
     expect(page.locator("#words")).to_contain_text("Not certified")
     assert int(page.locator("#grid").get_attribute("data-wrong") or 0) > 100

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -118,7 +118,7 @@ def test_focus_stays_at_either_end_and_after_healing(page: Page, place: str) -> 
         expect(page.locator(f"#{button}")).to_be_disabled()
         assert focused(page)[0] == button
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗")
     page.locator("#heal").focus()
     page.keyboard.press("Enter")
@@ -145,7 +145,7 @@ def test_every_text_has_enough_contrast(page: Page, address: str, theme: str) ->
     page.goto(f"{address}#op=add&a=0&b=4")
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
     page.locator("#step").hover()
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#probabilities caption .bad")).to_have_count(1)
     look()
     fill(page, "12x", "30")

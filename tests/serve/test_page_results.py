@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from alga.serve import single
 from alga.solve.solver import Solver
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 from tests.conftest import Alga
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -138,7 +138,7 @@ def test_statements_about_a_damaged_network_agree(
 ) -> None:
     page.goto(request.getfixturevalue(where))
     expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
-    hurt(page, amount)
+    damage_weight(page, amount)
     expect(page.locator("#badge")).to_contain_text("addition, one weight moved: ")
     holds = amount == 0.25
     assert page.locator("#badge").inner_text().startswith("✓" if holds else "✗")
@@ -161,7 +161,7 @@ def test_damage_keeps_the_problem(
 ) -> None:
     page.goto(f"{address}#{problem}")
     expect(page.locator("#badge")).to_contain_text(f"✓ {network}: ")
-    hurt(page, amount)
+    damage_weight(page, amount)
     expect(page.locator("#verdict")).to_contain_text(shown)
     expect(page.locator("#verdict")).to_contain_text(f"of {network} went from")
     expect(page.locator("#result")).to_contain_text(shown)
@@ -174,7 +174,7 @@ def test_damage_keeps_the_problem(
 def test_unused_damaged_network_is_mentioned(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗ addition, one weight moved: ")
     fill(page, "-5", "9")
     expect(page.locator("#verdict")).to_contain_text("-5 + 9 = 4 (addition has no part in it), right.")
@@ -185,7 +185,7 @@ def test_unused_damaged_network_is_mentioned(page: Page, address: str) -> None:
 def test_input_error_does_not_heal_the_network(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗ addition, one weight moved: ")
     fill(page, "12x", "30")
     expect(page.locator("#problem-error")).to_contain_text("got 'x' at position 3")
@@ -201,7 +201,7 @@ def test_wrong_answer_has_no_margin(page: Page, place: str) -> None:
     page.goto(f"{place}#op=add&a=0&b=4")
     expect(page.locator("#steps .margin")).to_have_text(re.compile(r"^\d+\.\d$"))
     expect(page.locator("#cell")).to_contain_text("margin")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#answer")).to_have_text("3")
     expect(page.locator("#result small")).to_contain_text("wrong: 4 would be right")
     expect(page.locator("#steps .margin")).to_have_text("wrong")

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from alga.solve.solver import Solver
-from tests.conftest import ROOT, held
+from tests.conftest import ROOT, memory_of
 from tests.load.__main__ import EXPECTED
 from tests.reliability import page
 from tests.serving import running
@@ -84,10 +84,10 @@ def test_fifty_clients_get_only_right_answers_for_half_a_minute() -> None:
         for thread in threads:
             thread.start()
         time.sleep(10)
-        before = held(pid)
+        before = memory_of(pid)
         for thread in threads:
             thread.join()
-        after = held(pid)
+        after = memory_of(pid)
     assert wrong == []
     assert min(counts) > 0
     print(f"{sum(counts):,} answers, {before:,} kB after 10 s, {after:,} kB after 30 s")  # noqa: T201
@@ -103,13 +103,13 @@ def test_memory_of_damaged_copies_is_released() -> None:
                 codes.extend(client.post("/v1/damage", json={"amount": 2.0}).status_code for _ in range(times))
 
         damage(1)
-        before = held(pid)
+        before = memory_of(pid)
         threads = [threading.Thread(target=damage, args=(8,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        after = held(pid)
+        after = memory_of(pid)
     print(f"{before:,} kB before, {after:,} kB after {codes.count(200)} damages")  # noqa: T201
     assert codes.count(200) > 8
     assert 0 < after < before + 100_000

@@ -16,7 +16,7 @@ from alga import runs, tasks
 from alga.solve import evaluation
 from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
-from tests.conftest import held, wait_for
+from tests.conftest import memory_of, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def command(folder: Path) -> list[str]:
 def test_large_files_are_added_in_bounded_memory(large: Path) -> None:
     process, peak = subprocess.Popen(command(large)), 0
     while process.poll() is None:
-        peak = max(peak, held(process.pid, "VmHWM"))
+        peak = max(peak, memory_of(process.pid, "VmHWM"))
         time.sleep(0.02)
     assert process.returncode == 0
     assert 0 < peak < 300_000  # kilobytes
