@@ -252,7 +252,7 @@ def test_folder_with_only_a_half_written_file_counts_as_empty(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_written_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     files.write(path, b"old")
 

@@ -140,7 +140,7 @@ def test_sum_of_files_can_go_to_stdout(tmp_path: Path, capfdbinary: pytest.Captu
     assert capfdbinary.readouterr().out == f"{2 * int('8' * 100)}\n".encode()
 
 
-def test_pipe_or_a_third_file_is_read_whole(alga: Alga, tmp_path: Path) -> None:
+def test_pipe_or_third_file_is_read_whole(alga: Alga, tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_text("8" * 100)
     files = [f"@{tmp_path / name}" for name in "abc"]
