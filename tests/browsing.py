@@ -1,4 +1,4 @@
-"""What the tests of the page share: a server, a single file, a browser, a page that must not log errors.
+"""Shared by the page tests: a server, a single file, a browser, and a page that must not log errors.
 
 `place` runs a test twice: with the server's page, and with the file.
 """
@@ -47,7 +47,7 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails a test which logs an error or asks another place for anything."""
+    """A page that fails the test if it logs an error or requests anything from another site."""
     from playwright.sync_api import expect
 
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
@@ -71,15 +71,15 @@ def place(request: pytest.FixtureRequest) -> str:
 
 
 def fill(page: Page, a: str, b: str = "") -> None:
-    """Ask for a problem."""
+    """Enter a problem."""
     page.fill("#a", a)
     if b:
         page.fill("#b", b)
     page.click("#run")
 
 
-def hurt(page: Page, amount: float) -> None:
-    """Add to the favourite weight; in a file the slider counts the amounts that there are."""
+def damage_weight(page: Page, amount: float) -> None:
+    """Move the default weight; in a single file the slider indexes the stored amounts."""
     slider = page.locator("#amount")
     slots = page.evaluate("amountsOf(weightsOf(damagedNetwork()))")
     slider.fill(str(slots.index(amount) if slots else amount))

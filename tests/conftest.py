@@ -1,4 +1,4 @@
-"""What the tests share: shipped, faulty and forged networks, the author's weights, the command."""
+"""Shared fixtures: shipped, faulty and forged networks, the author's weights, the command line."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the command line does, before torch is imported
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # likewise, before numpy is
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as on the command line, before torch is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # likewise, before numpy is imported
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ from alga.solve.solver import Solver
 from alga.tasks import Task
 from alga.training import trainer
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the commands which tests start hear Ctrl-C
-hypothesis.settings.register_profile("alga", deadline=None)  # a busy machine may stall at any example
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background jobs like this
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that commands started by tests receive Ctrl-C
+hypothesis.settings.register_profile("alga", deadline=None)  # a busy machine may stall on any example
 hypothesis.settings.load_profile("alga")
-torch.set_num_threads(1)  # tests run on every core already: more threads would wait for each other
+torch.set_num_threads(1)  # tests already use every core; more threads would contend
 pytest_plugins = ["tests.browsing"]
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT.parent / "shared" / "reference"
 
 
-def lacking(what: str, why: str) -> NoReturn:
-    """Skip a test for lack of something, or fail where ALGA_REQUIRE names it."""
+def skip_or_fail(what: str, why: str) -> NoReturn:
+    """Skip a test that lacks something, or fail if ALGA_REQUIRE names it."""
     if what in os.environ.get("ALGA_REQUIRE", "").split(","):
         pytest.fail(f"ALGA_REQUIRE asks for {what}: {why}")
     pytest.skip(why)
@@ -50,16 +50,16 @@ def lacking(what: str, why: str) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The author's published weights: not in this repository, so absent for most people."""
+    """The author's published weights; not in this repository, so usually absent."""
     if not REFERENCE.is_dir():
-        lacking("reference", "the author's weights are not here (they are not part of the repository)")
+        skip_or_fail("reference", "the author's weights are not here (they are not part of the repository)")
     return REFERENCE
 
 
 def program(name: str, what: str = "") -> str:
-    """Return where a program is that `make test` never installs."""
+    """Return the path of a program that `make test` does not install."""
     found = shutil.which(name)
-    return found or lacking(what or name, f"NOT TESTED: there is no {name} here (apt-get install {name})")
+    return found or skip_or_fail(what or name, f"NOT TESTED: there is no {name} here (apt-get install {name})")
 
 
 @pytest.fixture(scope="session")
@@ -69,13 +69,13 @@ def chromium() -> str:
 
 
 def start(*command: object, **more: Any) -> subprocess.Popen[str]:
-    """Start a module of Python, such as `alga`, as a process of its own."""
+    """Start a Python module, such as `alga`, as a process."""
     python = [sys.executable, "-m", *map(str, command)]
     return subprocess.Popen(python, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def held(pid: int, kind: str = "VmRSS") -> int:
-    """Return the kilobytes that a process holds, or has held at most (VmHWM); 0 where it has gone."""
+def memory_of(pid: int, kind: str = "VmRSS") -> int:
+    """Return the memory of a process in kilobytes, now or at its peak (VmHWM); 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -84,7 +84,7 @@ def held(pid: int, kind: str = "VmRSS") -> int:
 
 
 def wait_for(there: Callable[[], object], process: subprocess.Popen[str], seconds: float = 300) -> None:
-    """Wait until something is there, as long as the process that makes it runs."""
+    """Wait for a result while the process that makes it runs."""
     until = time.monotonic() + seconds
     while not there():
         assert process.poll() is None, process.communicate()
@@ -94,7 +94,7 @@ def wait_for(there: Callable[[], object], process: subprocess.Popen[str], second
 
 @contextmanager
 def no_hang(seconds: float = 120) -> Iterator[None]:
-    """Fail where something waits for ever; how fast it is, is no test's business."""
+    """Fail if something hangs; this does not test speed."""
 
     def ring(*_: object) -> NoReturn:
         pytest.fail(f"it still runs after {seconds:g} s")
@@ -115,13 +115,13 @@ def adder() -> Solver:
 
 @pytest.fixture
 def parity(tmp_path: Path) -> Path:
-    """A copy of the smallest shipped network, to be spoiled."""
+    """A copy of the smallest shipped network, for a test to damage."""
     return Path(shutil.copytree(SHIPPED / "parity", tmp_path / "parity"))
 
 
 @pytest.fixture
 def curves() -> None:
-    """Ask for the curves of trainings, which take longer to draw than a small training itself."""
+    """Enable training curves, which take longer to draw than a small training."""
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def _without_curves(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def faulty() -> Callable[..., Decode]:
-    """Make a decoder that answers as the task does, but for the given prompts."""
+    """Make a decoder that is right except on the given prompts."""
 
     def make(task: Task, faults: Mapping[str, str] = {}, margin: float = 9.0) -> Decode:
         tokens = Tokens.of(task.domain)
@@ -173,7 +173,7 @@ def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture(autouse=True)
 def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train on one thread unless a test says otherwise: beside other tests, two take ten times as long."""
+    """Train on one thread by default: next to other tests, two take ten times as long."""
     if request.node.get_closest_marker("slow") is None:
         monkeypatch.setattr(trainer, "DEFAULT_THREADS", 1)
         monkeypatch.setitem(trainer.Training.start.__func__.__kwdefaults__, "threads", 1)  # type: ignore[attr-defined]
@@ -194,7 +194,7 @@ ALL_TASKS = tasks.names()
 
 @pytest.fixture(scope="module")
 def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped adder with one weight moved so far that 15838 + 9458 goes wrong; all hashes are made to match."""
+    """The shipped adder with one weight changed so that 15838 + 9458 is wrong; all hashes match."""
     folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path_factory.mktemp("forged") / "run"))
     calculator = Solver.load()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Stands in for kill -9 between any two changes of a folder: from then on the process does nothing more."""
+"""Simulates kill -9 between any two changes of a folder: afterwards the process changes nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from alga.base.folders import Folder
 
 
 class Kill(BaseException):
-    """Nothing after it is done."""
+    """Raised where the process dies."""
 
 
-def dying(monkeypatch: pytest.MonkeyPatch, when: Callable[[str], bool]) -> list[str]:
-    """Have the process die before the first change of a folder for which `when` says so; return what it did until then.
+def kill_before(monkeypatch: pytest.MonkeyPatch, when: Callable[[str], bool]) -> list[str]:
+    """Kill the process before the first folder change for which `when` is true; return the changes until then.
 
     A change is `write NAME`, `place NAME` (by renaming) or `remove NAME`.
     """

@@ -1,4 +1,4 @@
-"""Results of the harnesses faults, fuzz and load -> docs/reliability.md: each writes its part and keeps the others."""
+"""Results of faults, fuzz and load -> docs/reliability.md: each harness rewrites the page from all results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.load import page as load_page
 
 
 def page(faults: dict[str, Any], load: dict[str, Any] | None = None, fuzz: dict[str, Any] | None = None) -> str:
-    """Return the page; without the sections on load and fuzzing where there are no results of them."""
+    """Return the page; sections without results are left out."""
     parts = [faults_page.page(faults)]
     parts += [] if fuzz is None else [fuzz_page.section(fuzz)]
     parts += [] if load is None else [load_page.section(load)]
@@ -23,13 +23,13 @@ def page(faults: dict[str, Any], load: dict[str, Any] | None = None, fuzz: dict[
 
 
 def write(path: Path, faults: Path, load: Path, fuzz: Path) -> None:
-    """Write the page from the results that are there."""
+    """Write the page from the existing results."""
     held = [json.loads(each.read_text()) if each.exists() else None for each in (load, fuzz)]
     files.write(path, page(json.loads(faults.read_text()), *held).encode())
 
 
 def machine() -> dict[str, str]:
-    """Return what the results were made on."""
+    """Describe this machine."""
     import torch
 
     return {

@@ -1,4 +1,4 @@
-"""What the tests of the server share: one that runs in a thread on a free port, ended when the test is."""
+"""Shared by the server tests: a server in a thread on a free port, stopped when the test ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alga.serve.registry import ModelRegistry
 
 @contextmanager
 def serving(limits: Limits | None = None, models: tuple[str, ...] = (), hosts: tuple[str, ...] = ()) -> Iterator[str]:
-    """Run a server; give its address."""
+    """Run a server; yield its address."""
     registry = ModelRegistry(models)
     taken = server.listen("127.0.0.1", 0)
     ready = threading.Event()
@@ -41,7 +41,7 @@ def serving(limits: Limits | None = None, models: tuple[str, ...] = (), hosts: t
 
 @contextmanager
 def running(*options: str, files: int = 1024, log: Path | None = None) -> Iterator[tuple[str, int]]:
-    """Run `alga serve` as a process that may open so many files; give its address and process id."""
+    """Run `alga serve` as a process with a limit on open files; yield its address and process id."""
     command = [sys.executable, "-m", "alga", "serve", "--no-open", "--port", "0", *options]
     limited = ["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", *command]
     with ExitStack() as stack:
@@ -55,11 +55,11 @@ def running(*options: str, files: int = 1024, log: Path | None = None) -> Iterat
 
 
 PAPER = {"operands": ["65785", "8765"]}
-SOON = 60.0  # seconds: a hang, on whatever machine
+SOON = 60.0  # seconds: a hang on any machine
 
 
 def connected(address: str) -> socket.socket:
-    """Return a connection with as little room for what is not read as can be."""
+    """Return a connection with the smallest possible receive buffer."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.settimeout(SOON)
@@ -73,8 +73,8 @@ def post(path: str, content: object) -> bytes:
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
-def all_that_comes(raw: socket.socket) -> bytes:
-    """Read until the other side ends the connection, in whatever way."""
+def read_to_end(raw: socket.socket) -> bytes:
+    """Read until the other side closes or resets the connection."""
     got = bytearray()
     with suppress(ConnectionError):
         while piece := raw.recv(2**16):
@@ -101,4 +101,4 @@ def events(text: str) -> list[tuple[str, object]]:
 
 
 PRODUCT = {"operands": ["7" * 200_000, "8" * 200_000]}  # takes about a minute
-LONG_SUM = {"operands": ["7" * 2000, "9"], "engine": "sequential"}  # takes a long desk, but not long
+LONG_SUM = {"operands": ["7" * 2000, "9"], "engine": "sequential"}  # counts as long, but ends soon

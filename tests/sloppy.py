@@ -1,4 +1,4 @@
-"""The network in numpy, in any precision, with every sum in a random order and every algorithm drawn at random."""
+"""The network in numpy, in any precision, with random summation orders and randomly chosen algorithms."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Sloppy:
-    """Evaluates a network as some machine might: orders of summation, algorithms of norms and softmax are drawn."""
+    """Evaluates a network as some machine might: summation orders, norm and softmax algorithms are random."""
 
     def __init__(self, shape: ModelConfig, weights: dict[str, Array], dtype: type, rng: np.random.Generator) -> None:
         self.shape, self.dtype, self.rng = shape, dtype, rng
         self.w = {name: tensor.astype(dtype) for name, tensor in weights.items()}
 
     def sum(self, terms: Array) -> Array:
-        """Sum the last axis in a random order: one after the other, or in pairs, or in blocks."""
+        """Sum the last axis in a random order: sequentially, pairwise, or in blocks."""
         terms = terms[..., self.rng.permutation(terms.shape[-1])]
         way = self.rng.integers(3)
         if way == 0:
@@ -31,7 +31,7 @@ class Sloppy:
         return terms[..., :cut].sum(axis=-1) + np.add.accumulate(terms[..., cut:], axis=-1)[..., -1:].sum(axis=-1)
 
     def linear(self, x: Array, name: str, plus: Array | None = None) -> Array:
-        """Return a linear map of `x`, which may be summed up together with what it is added to."""
+        """Return a linear map of `x`, possibly summed together with the term it is added to."""
         matrix = self.w[f"{name}.weight"]
         bias = self.w.get(f"{name}.bias", np.zeros(len(matrix), self.dtype))
         terms = [x[..., None, :] * matrix, np.broadcast_to(bias, (*x.shape[:-1], len(bias)))[..., None]]
@@ -41,7 +41,7 @@ class Sloppy:
         return done if plus is None else plus + done
 
     def moments(self, x: Array) -> tuple[Array, Array]:
-        """Return mean and variance by one of the algorithms that the proof covers."""
+        """Return mean and variance by a random algorithm that the proof covers."""
         n, one = x.shape[-1], self.dtype(1)
         way = self.rng.integers(4)
         if way < 2:
@@ -79,7 +79,7 @@ class Sloppy:
         return (x * inverse + -mean[..., None] * inverse) * gain + shift
 
     def attention(self, x: Array, y: Array, name: str, hidden: Array, skip: int) -> Array:
-        """Return `x` and what it gathers; scores are scaled before or after, the softmax is plain or online."""
+        """Return `x` plus its attention; scores are scaled before or after, the softmax is plain or online."""
         shape, (B, L, D) = self.shape, y.shape
         width = shape.query_width or D // shape.heads
         whole = self.linear(y, f"{name}.project_in")
@@ -111,7 +111,7 @@ class Sloppy:
         return self.linear(mixed, f"{name}.project_out", x) if shape.out else x + mixed
 
     def gelu(self, h: Array) -> Array:
-        """Return GELU with an erf that is rounded to the precision at hand."""
+        """Return GELU with erf rounded to the current precision."""
         import torch
 
         erf = torch.erf(torch.from_numpy((h * self.dtype(math.sqrt(0.5))).astype(np.float64))).numpy()

@@ -11,7 +11,7 @@ SOURCE = Path(alga.__file__).parent
 
 
 def imports_of(path: Path) -> set[tuple[str, bool]]:
-    """Return the modules a file imports, and whether only a type checker does."""
+    """Return the modules a file imports, each with whether it is only for type checking."""
     tree = ast.parse(path.read_text())
     for_types = {
         child

@@ -1,4 +1,4 @@
-"""docs/architecture.md describes every room, and its walks are what a profiler sees.
+"""docs/architecture.md describes every room, and its walks match a profiler.
 
 `python -m tests.test_architecture add 65785 8765 --trace` prints the files of a command, to update the page.
 """
@@ -53,14 +53,14 @@ def test_every_room_is_described_and_drawn() -> None:
     assert set(re.findall(r">(\w+)/<", drawn)) == rooms
 
 
-def test_every_file_and_folder_named_exists() -> None:
+def test_every_named_file_and_folder_exists() -> None:
     named = set(re.findall(r"`([\w./-]+(?:\.py|\.md|/))`", PAGE))
     assert len(named) > 60
     places = (ROOT, SOURCE, ROOT / "docs", *(path for path in SOURCE.iterdir() if path.is_dir()))
     assert {name for name in named if not any((place / name).exists() for place in places)} == set()
 
 
-def test_each_walk_names_a_file_once_and_counts_them() -> None:
+def test_each_walk_names_a_file_once_and_counts_its_files() -> None:
     assert [command.split()[0] for command, _ in WALKS] == ["add", "train"]
     for command, text in WALKS:
         names = re.findall(r"^\d+\. `([\w/.]+)` \S", text, flags=re.MULTILINE)
@@ -71,7 +71,7 @@ def test_each_walk_names_a_file_once_and_counts_them() -> None:
 @pytest.mark.parametrize(
     ("command", "text"), [WALKS[0], pytest.param(*WALKS[1], marks=pytest.mark.slow)], ids=["one sum", "one training"]
 )
-def test_the_walks_are_those_of_the_commands(command: str, text: str, tmp_path: Path) -> None:
+def test_walks_match_the_commands(command: str, text: str, tmp_path: Path) -> None:
     arguments = [sys.executable, "-m", "tests.test_architecture", *command.replace("runs/", f"{tmp_path}/").split()]
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1].split() == re.findall(r"^\d+\. `([\w/.]+)`", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Slow: the fault harness, cut."""
+"""Slow: a short run of the fault harness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.reliability import page
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
-def test_the_cut_harness_loses_nothing_and_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+def test_short_harness_loses_nothing_and_resumes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faults", "--cut", "--folder", tmp_path / "work"]
     command += ["--results", tmp_path / "faults.json", "--page", tmp_path / "page.md"]
     command += ["--load", tmp_path / "none.json", "--fuzz", tmp_path / "none.json"]
@@ -28,11 +28,11 @@ def test_the_cut_harness_loses_nothing_and_goes_on_where_it_was_stopped(tmp_path
     rounds = (tmp_path / "work" / "rounds.jsonl").read_text()
     again = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert again.returncode == 0
-    assert (tmp_path / "work" / "rounds.jsonl").read_text() == rounds  # nothing was done twice
+    assert (tmp_path / "work" / "rounds.jsonl").read_text() == rounds  # nothing was repeated
 
 
-def test_the_harness_says_so_where_something_is_lost(tmp_path: Path) -> None:
-    """A harness that cannot fail shows nothing: here a shipped network's seal is not looked at."""
+def test_harness_reports_a_loss(tmp_path: Path) -> None:
+    """A harness that cannot fail shows nothing: here checksums are not checked."""
     script = (
         "import sys; from alga.runs import checksums; checksums.Snapshot.check = lambda _: None; "
         f"sys.argv = ['x', '--cut', '--only', 'addition-base-16', '--folder', {str(tmp_path)!r}]; "

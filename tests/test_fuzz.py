@@ -1,4 +1,4 @@
-"""The fuzzer's targets, without a fuzzer: seeds are read, and some thousand damaged copies raise nothing unforeseen."""
+"""The fuzz targets without a fuzzer: seeds are read, and damaged copies raise only AlgaError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COPIES = {"torch": 100, "safetensors": 80, "checkpoint": 100}
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Return a copy with bytes flipped, cut, repeated or set to what breaks readers."""
+    """Return a copy with bytes flipped, cut, repeated or set to values that often break readers."""
     copy = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(copy) or 1)
@@ -42,7 +42,7 @@ def test_damaged_copies_are_read_or_refused(name: str) -> None:
             target(damaged(seed, rng))
 
 
-def test_a_target_does_not_pass_over_other_errors() -> None:
+def test_target_does_not_hide_other_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         Target(lambda data: 1 / len(data), [])(b"")
 
@@ -52,26 +52,26 @@ def test_seeds_are_accepted(name: str) -> None:
     TARGETS[name].read(TARGETS[name].seeds[0])
 
 
-def test_a_whole_network_is_among_the_seeds_to_import() -> None:
+def test_import_seeds_include_a_whole_network() -> None:
     TARGETS["torch"].read(TARGETS["torch"].seeds[2])
 
 
 @pytest.mark.parametrize("name", ["torch", "pickle", "r", "rds"])
-def test_seeds_of_two_tensors_are_read_to_the_end_and_then_do_not_fit(name: str) -> None:
+def test_two_tensor_seeds_are_read_fully_before_they_are_refused(name: str) -> None:
     with pytest.raises(AlgaError, match="it has 0 layers, expected 1"):
         TARGETS[name].read(TARGETS[name].seeds[0])
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name.startswith("run ")])
-def test_a_run_is_put_back_after_each_input(name: str) -> None:
+def test_run_is_restored_after_each_input(name: str) -> None:
     for data in (b"", b"{}", b"\xff" * 100):
         TARGETS[name](data)
     TARGETS[name].read(TARGETS[name].seeds[0])
 
 
 @pytest.mark.parametrize("name", ["run model.safetensors", "run metrics.jsonl"])
-def test_no_checksum_stands_before_a_changed_file(name: str) -> None:
-    """One bit of a weight, one digit of a measurement: the run is still read, because the hashes are made to match."""
+def test_checksums_do_not_stop_a_changed_file(name: str) -> None:
+    """One bit of a weight or one digit of a metric changes: the run is still read, because hashes are made to match."""
     seed = TARGETS[name].seeds[0]
     place = len(seed) - 4 if name.endswith("safetensors") else seed.index(b": ") + 2
     TARGETS[name].read(seed[:place] + bytes([seed[place] ^ 1]) + seed[place + 1 :])
@@ -80,8 +80,8 @@ def test_no_checksum_stands_before_a_changed_file(name: str) -> None:
 # --- the committed results --------------------------------------------------------------------------------------------
 
 
-def test_the_committed_results_are_of_every_target_and_every_finding_is_told() -> None:
-    """That the page says what they say, test_faults holds."""
+def test_committed_results_cover_every_target_and_finding() -> None:
+    """test_faults checks that the page matches the results."""
     results = json.loads((ROOT / "results" / "fuzz.json").read_text())
     assert results["targets"].keys() == TARGETS.keys()
     assert all(row["inputs"] >= 50_000 and row["seconds"] >= 300 for row in results["targets"].values())
@@ -89,7 +89,7 @@ def test_the_committed_results_are_of_every_target_and_every_finding_is_told() -
     assert sum(row["findings"] for row in results["targets"].values()) <= len(results["mended"])
 
 
-def test_the_section_adds_up_its_results() -> None:
+def test_section_sums_its_results() -> None:
     rows = {
         "rds": {"seconds": 1800, "inputs": 3600, "findings": 1},
         "run x": {"seconds": 5400, "inputs": 2, "findings": 0},

@@ -1,4 +1,4 @@
-"""What must stay while the code moves: shipped networks, commands' outputs, resumed bits."""
+"""Golden files: shipped networks, command outputs and resumed trainings are unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests import golden
 
 
 @pytest.mark.parametrize("command", golden.COMMANDS)
-def test_commands_print_what_they_printed(command: str) -> None:
+def test_command_output_is_unchanged(command: str) -> None:
     assert golden._run(command.split()) == golden.golden("commands")[command]
 
 
@@ -20,11 +20,11 @@ def test_shipped_networks_and_domains_keep_their_hashes() -> None:
 
 
 @pytest.mark.slow
-def test_a_domain_of_two_million_prompts_keeps_its_hash() -> None:
+def test_two_million_prompt_domain_keeps_its_hash() -> None:
     assert golden._domain(tasks.find(golden.LARGE)) == golden.golden("networks")[f"task {golden.LARGE}"]
 
 
-def test_a_resumed_training_ends_in_the_same_bits() -> None:
+def test_resumed_training_ends_in_the_same_bits() -> None:
     ((processor, found),) = golden.training().items()
     known = golden.golden("training")
     if processor not in known:

@@ -1,4 +1,4 @@
-"""Slow: the wheel in a clean environment, as a user would have it."""
+"""Slow: the wheel in a clean environment, as a user installs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(*command: object, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def test_a_wheel_in_a_clean_environment_runs_without_torch(tmp_path: Path) -> None:
+def test_wheel_runs_without_torch_in_a_clean_environment(tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "clean")
     python = tmp_path / "clean" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
@@ -70,7 +70,7 @@ def blocks(language: str, page: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
 
 
-def test_the_readmes_python_works_as_pasted(tmp_path: Path) -> None:
+def test_readme_python_runs_as_pasted(tmp_path: Path) -> None:
     (code,) = blocks("python", "README.md")
     printed = run(sys.executable, "-W", "error", "-c", code, cwd=tmp_path).splitlines()
     said = re.findall(r"^print\(.*  # (.*)$", code, flags=re.MULTILINE)
@@ -80,7 +80,7 @@ def test_the_readmes_python_works_as_pasted(tmp_path: Path) -> None:
     assert "Final answer: 18843" in printed[-1]
 
 
-def test_the_python_of_the_docs_works_as_pasted(tmp_path: Path) -> None:
+def test_docs_python_runs_as_pasted(tmp_path: Path) -> None:
     (code,) = blocks("python", "docs/usage.md")
     printed = run(sys.executable, "-W", "error", "-c", code, cwd=tmp_path)
     assert printed.startswith("74550\ncertified for addition of any length")
@@ -89,7 +89,7 @@ def test_the_python_of_the_docs_works_as_pasted(tmp_path: Path) -> None:
     assert (tmp_path / "my-adder" / "certificate.json").exists()
 
 
-def test_the_commands_of_the_docs_work_as_pasted(tmp_path: Path) -> None:
+def test_docs_commands_run_as_pasted(tmp_path: Path) -> None:
     commands = [block for block in blocks("sh", "docs/usage.md") if "alga " in block]
     assert len(commands) == 2
     bin_folder = Path(sys.executable).parent
@@ -99,7 +99,7 @@ def test_the_commands_of_the_docs_work_as_pasted(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "quick" / "paper.md").exists()
 
 
-def test_the_readmes_trace_is_what_the_command_prints() -> None:
+def test_readme_trace_matches_the_command() -> None:
     (shown,) = blocks("console", "README.md")
     command, _, expected = shown.partition("\n")
     assert run(sys.executable, "-m", *command.removeprefix("$ ").split()) == expected.partition("$ ")[0]

@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md: import order, who knows a procedure, no timed test, no test that imports another."""
+"""The rules of CONTRIBUTING.md: import order, knowledge of procedures, timed tests, imports between tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 ROOMS = (
     "base", "tasks", "network", "trust", "runs", "training", "solve", "export", "serve", "research", "cli", "__main__",
 )  # fmt: skip
-WITH_TORCH = {  # what may import torch when it is itself imported; all else starts without it
+WITH_TORCH = {  # may import torch at import time; everything else starts without it
     "network/model.py", "network/alterations.py", "network/module.py",
     "training/checkpoint.py", "training/initial_weights.py", "training/metrics.py", "training/sampling.py",
     "training/trainer.py",
@@ -28,7 +28,7 @@ def room_of(path: Path) -> str:
 
 
 def modules_imported_at_once(path: Path) -> set[str]:
-    """Return what importing a file imports: no function's imports, and none for type checkers only."""
+    """Return the imports that run when a file is imported: not those in functions or for type checkers."""
     tree = ast.parse(path.read_text())
     nodes = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
@@ -39,7 +39,7 @@ def test_every_file_is_in_a_room() -> None:
     assert {room_of(path) for path in FILES} == set(ROOMS)
 
 
-def test_a_room_imports_only_rooms_above_it() -> None:
+def test_each_room_imports_only_rooms_above_it() -> None:
     forbidden = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in FILES
@@ -49,7 +49,7 @@ def test_a_room_imports_only_rooms_above_it() -> None:
     assert forbidden == []
 
 
-def test_only_these_files_import_torch_at_once() -> None:
+def test_only_listed_files_import_torch_at_import_time() -> None:
     importing = {
         str(path.relative_to(SOURCE))
         for path in FILES
@@ -64,22 +64,22 @@ IN_BASE = re.compile(rf"({'|'.join(tasks.families())})-base-\d*")
 CONTRACT = {"alga.tasks", "alga.tasks.procedure", "alga.tasks.numbers", "alga.tasks.own"}  # shared by all procedures
 SPEAKING = {"verb", "sign", "symbols", "lookahead", "summary"}  # attributes that tell one procedure from another
 
-# Where a task is asked for by name: defaults (the shipped adder, a recipe's task), and questions about certain tasks.
+# Files that ask for a task by name: defaults (the shipped adder, a recipe's task) and checks of certain tasks.
 BY_NAME = {
     "solve/solver.py", "cli/options.py",
     "cli/train.py", "training/recipes.py", "research/baselines/columns.py",
     "research/studies/generations.py", "research/studies/information.py", "research/studies/rounding.py",
     "research/studies/size.py", "runs/adoption.py", "runs/registry.py",
 }  # fmt: skip
-# Where code knows which procedure it runs, in what way.
+# Files that know which procedure they run, and how.
 BY_CODE = {
-    ("solve/engines/lookahead.py", "Lookahead"),  # the engine of that name runs its three maps
-    ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines add, and nothing else
+    ("solve/engines/lookahead.py", "Lookahead"),  # that engine runs the three maps
+    ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines only add
 }
 
 
 def procedures(base: type = tasks.Task) -> set[str]:
-    """Return the names of all classes of tasks but the contract itself."""
+    """Return the names of all task classes except the contract itself."""
     own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("alga.")]
     return {kind.__name__ for kind in own if kind is not tasks.Procedure}.union(*map(procedures, own))
 
@@ -89,7 +89,7 @@ def names_a_task(text: object) -> bool:
 
 
 def spells_a_task(text: ast.JoinedStr) -> bool:
-    """Tell whether an f-string may come out as a task's name."""
+    """Tell whether an f-string may evaluate to a task's name."""
     fixed = "".join(str(part.value) for part in text.values if isinstance(part, ast.Constant))
     parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in text.values]
     return len(fixed) >= 3 and any(re.fullmatch("".join(parts), name) for name in KNOWN)
@@ -101,7 +101,7 @@ def by_name(node: ast.AST) -> bool:
 
 
 def by_code(node: ast.AST) -> list[str]:
-    """Return in what ways a piece of code knows which procedure it runs."""
+    """Return the ways in which a piece of code knows which procedure it runs."""
     ways: list[str] = []
     match node:
         case ast.ImportFrom(module=str(module)) if module.split(".")[:2] == ["alga", "tasks"]:
@@ -150,14 +150,14 @@ def by_code(node: ast.AST) -> list[str]:
         ("'a or b' in 'addition of numbers'", None),
     ],
 )
-def test_a_procedure_is_found_however_it_is_named(code: str, way: str | None) -> None:
+def test_scan_finds_a_procedure_however_it_is_named(code: str, way: str | None) -> None:
     nodes = list(ast.walk(ast.parse(code)))
     assert [found for node in nodes for found in by_code(node)] == ([] if way in (None, "name") else [way])
     assert any(map(by_name, nodes)) == (way == "name")
 
 
 def test_only_tasks_know_a_procedure() -> None:
-    """No stage asks for a task by name or by class, but for those listed, each of which still does."""
+    """No stage asks for a task by name or class except those listed, and each of those still does."""
     nodes = [
         (str(path.relative_to(SOURCE)), node)
         for path in FILES
@@ -182,7 +182,7 @@ def test_no_test_module_imports_another() -> None:
     assert importing == []
 
 
-def test_what_verifies_shares_no_code_with_what_proves() -> None:
+def test_verifier_shares_no_code_with_the_prover() -> None:
     imported = {module for path in (SOURCE / "trust" / "verify").glob("*.py") for module, _ in imports_of(path)}
     assert {module for module in imported if module.startswith("alga.") and ".verify" not in module} == {
         "alga.base.errors", "alga.base.progress", "alga.network.config", "alga.network.tokens", "alga.tasks",
@@ -190,8 +190,8 @@ def test_what_verifies_shares_no_code_with_what_proves() -> None:
     }  # fmt: skip
 
 
-def test_no_test_is_timed_but_the_pages_first_answer() -> None:
-    """A clock may end a wait that hangs (`until`); how long something took is measured in one test only."""
+def test_only_the_pages_first_answer_is_timed() -> None:
+    """A clock may end a hanging wait (`until`); only one test measures a duration."""
     clocks = {"monotonic", "perf_counter", "time", "process_time"}
     timed = {
         f"{path.name}: {test.name}"

@@ -1,4 +1,4 @@
-"""Without the extra `train`: what runs without torch, and what says in one line that it cannot."""
+"""Without the extra `train`: what runs without torch, and the one-line errors of what does not."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def without_torch(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_a_small_network_is_proven_without_torch() -> None:
+def test_small_network_is_proven_without_torch() -> None:
     done = without_torch("certify", "parity", "--proof", "--json")
     assert done.returncode == 0, done.stderr
     assert '"strength": "proven"' in done.stdout
     assert '"torch"' not in done.stdout
 
 
-def test_the_network_itself_adds_without_torch() -> None:
+def test_network_adds_without_torch() -> None:
     done = without_torch("add", "65785", "8765", "--trace")
     assert "Final answer: 74550" in done.stdout, done.stderr
 
@@ -37,7 +37,7 @@ def test_the_network_itself_adds_without_torch() -> None:
     ("arguments", "lacking"),
     [(("train", "--task", "parity"), "torch"), (("certify", "parity", "--figure", "x.png"), "matplotlib")],
 )
-def test_what_needs_the_extra_says_so_in_one_line(arguments: tuple[str, ...], lacking: str) -> None:
+def test_missing_extra_is_a_one_line_error(arguments: tuple[str, ...], lacking: str) -> None:
     done = without_torch(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()

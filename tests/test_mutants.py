@@ -1,4 +1,4 @@
-"""The mutation harness: it changes what it says, and tells a test that notices from one that does not."""
+"""The mutation harness: mutants are what they say, and trials tell killed from surviving ones."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def test_changes_are_named_by_function() -> None:
 def test_every_mutant_compiles_and_differs(file: str) -> None:
     source = (ROOT / "src" / "alga" / file).read_text()
     found = mutants_of(source, file)
-    assert len(set(found)) == len(found)  # a name tells which
+    assert len(set(found)) == len(found)  # the name identifies it
     for index in range(0, len(found), 25):
         tree = mutated(source, index)
         compile(tree, file, "exec")
         assert ast.unparse(tree) != ast.unparse(ast.parse(source)), found[index].name
 
 
-def test_larger_sample_holds_the_smaller() -> None:
+def test_larger_sample_contains_the_smaller() -> None:
     few, more = chosen("tasks/parity.py", 5, 0), chosen("tasks/parity.py", 9, 0)
     assert (len(few), more[:5]) == (5, few)
     assert chosen("tasks/parity.py", 5, 1) != few
@@ -75,7 +75,7 @@ def test_explanations_have_a_kind() -> None:
     assert all(kind and mutant.file in files() for mutant, kind in EQUIVALENT.items())
 
 
-def test_survivor_is_tried_again_once_a_test_has_changed() -> None:
+def test_survivor_is_retried_after_a_test_changes() -> None:
     assert not is_known(None, "now")
     assert is_known({"outcome": "killed", "tests": "before"}, "now")
     assert is_known({"outcome": "survived", "tests": "now"}, "now")
@@ -103,8 +103,8 @@ def test_committed_summary_covers_every_file() -> None:
 
 
 @pytest.mark.slow
-def test_trial_tells_a_test_that_notices_from_one_that_does_not(tmp_path: Path) -> None:
-    """In a process that has not imported the package: a fork of this one has."""
+def test_trial_distinguishes_killed_from_surviving_mutants(tmp_path: Path) -> None:
+    """Runs in a process that has not imported the package, unlike a fork of this one."""
     test = "src/alga/tasks/parity.py::alga.tasks.parity.Parity.step"
     names = [mutant.change for mutant in mutants_of((ROOT / "src/alga/tasks/parity.py").read_text())]
     noticed = names.index("before == '1' -> before != '1'")
@@ -118,7 +118,7 @@ def test_trial_tells_a_test_that_notices_from_one_that_does_not(tmp_path: Path) 
     assert done.stdout.split() == ["survived", "killed", "survived"], (tmp_path / "log").read_text()
 
 
-def test_name_of_a_mutant_is_one_line() -> None:
+def test_mutant_name_is_one_line() -> None:
     assert Mutant("a.py", "f", "x -> y").name == "a.py: f: x -> y"
     assert Mutant("a.py", "f", "x -> y", 2).name == "a.py: f: x -> y (#2)"
     assert Trial(Mutant("a.py", "f", "x -> y"), 3, "key").index == 3

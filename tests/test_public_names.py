@@ -1,4 +1,4 @@
-"""What `import alga` offers."""
+"""The public names of `alga`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the README and docs/ state is what certificates, recorded figures and commands say.
+"""Statements in the README and docs/ match certificates, recorded figures and commands.
 
-Nothing that is committed sends people to the package index, where `alga` is a stranger's package.
+No committed file tells people to install `alga` from PyPI, where it is an unrelated package.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rows() -> Iterator[tuple[str, str, str, str, str]]:
             yield f"{found[1]}{base}", figures[0], figures[1], figures[2], figures[3]
 
 
-def test_the_table_of_networks_is_whole_and_as_certified() -> None:
+def test_networks_table_is_complete_and_matches_the_certificates() -> None:
     table = list(rows())
     assert sorted(row[0] for row in table) == sorted(runs.shipped())
     for name, prompts, parameters, margin, seconds in table:
@@ -52,7 +52,7 @@ def test_the_table_of_networks_is_whole_and_as_certified() -> None:
         assert abs(float(seconds.removesuffix(" s")) - took) <= max(1.0, 0.02 * took), name
 
 
-def test_what_is_claimed_of_proofs_is_what_the_certificates_hold() -> None:
+def test_claims_about_proofs_match_the_certificates() -> None:
     proofs = {name: certificate(name).proof for name in runs.shipped()}
     covered = {
         arithmetic: sum(proof is not None and proof.covers(arithmetic) for proof in proofs.values())
@@ -68,7 +68,7 @@ def test_what_is_claimed_of_proofs_is_what_the_certificates_hold() -> None:
     assert f"at least {stated[0]} logits in float32 ({stated[1]} in float64)" in text
 
 
-def test_the_speeds_are_those_of_the_recorded_run() -> None:
+def test_speeds_match_the_recorded_run() -> None:
     ratios = json.loads((ROOT / "results" / "bench.json").read_text())["ratios"]
     stated = re.search(r"([\d,]+) × plain, ([\d.]+) × `decimal`, (\d+) × `gmpy2`", SPEED)
     assert stated is not None
@@ -78,7 +78,7 @@ def test_the_speeds_are_those_of_the_recorded_run() -> None:
     assert gmpy2 == pytest.approx(ratios["table over gmpy2 at 1,000,000"], abs=0.5)
 
 
-def test_the_readme_repeats_only_figures_of_the_pages_it_links() -> None:
+def test_readme_figures_appear_on_the_linked_pages() -> None:
     assert len(README.split()) < 1200
     for figure, page in (("1.44 ns a digit", SPEED), ("10.8 s", SPEED), ("59 parameters", NETWORKS)):
         assert figure in README, figure
@@ -92,7 +92,7 @@ def test_the_readme_repeats_only_figures_of_the_pages_it_links() -> None:
             assert f"| shipped adder, {prompts} prompts | all right, least margin {margin} | checked |" in RESULTS
 
 
-def test_the_readmes_commands_print_what_it_shows(alga: Alga) -> None:
+def test_readme_commands_print_the_shown_output(alga: Alga) -> None:
     (block,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
     shown = [part.partition("\n") for part in re.split(r"^\$ alga ", block, flags=re.MULTILINE)[1:]]
     assert len(shown) == 5
@@ -101,7 +101,7 @@ def test_the_readmes_commands_print_what_it_shows(alga: Alga) -> None:
         assert (done.code, done.out) == (0, expected), command
 
 
-def test_every_page_is_linked_and_every_link_leads_somewhere() -> None:
+def test_every_page_is_linked_and_no_link_is_broken() -> None:
     pages = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")]
     found = set()
     for page in pages:
@@ -120,9 +120,9 @@ def anchors(page: Path) -> set[str]:
     return {f"#{re.sub(r'[^a-z0-9 _-]', '', title.lower()).replace(' ', '-')}" for title in titles}
 
 
-def test_like_a_shipped_network_takes_its_recipe_and_seed(tmp_path: Path, alga: Alga) -> None:
+def test_like_takes_the_recipe_and_seed_of_a_shipped_network(tmp_path: Path, alga: Alga) -> None:
     begun = alga("train", "--like", "parity", "--steps", 1, "--out", tmp_path / "run")
-    assert begun.code == 1  # a step is not enough
+    assert begun.code == 1  # one step is not enough
     ours, theirs = (
         json.loads((folder / "config.json").read_text()) for folder in (tmp_path / "run", runs.SHIPPED / "parity")
     )
@@ -132,7 +132,7 @@ def test_like_a_shipped_network_takes_its_recipe_and_seed(tmp_path: Path, alga: 
     assert kept == theirs["training"]["recipe"] | {"steps": 1}
 
 
-def test_the_seal_is_read_by_sha256sum() -> None:
+def test_sha256sum_reads_the_checksums() -> None:
     done = subprocess.run(
         ["sha256sum", "-c", "SHA256SUMS"], cwd=runs.SHIPPED / "addition", capture_output=True, text=True, check=True
     )
@@ -145,7 +145,7 @@ INSTALLING = re.compile(
 
 
 def sends_to_the_index(text: str) -> list[str]:
-    """Return the paragraphs that install a package `alga` by its name, but for those that warn of it."""
+    """Return the paragraphs that install `alga` by name, except those that warn about it."""
     paragraphs = re.split(r"\n\s*\n", text)
     return [part for part in paragraphs if INSTALLING.search(part) and "another project" not in part]
 
@@ -156,7 +156,7 @@ def text_of(path: Path) -> str:
     return "\n\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
 
 
-def test_no_page_sends_people_to_a_strangers_package() -> None:
+def test_no_page_installs_the_unrelated_alga_package() -> None:
     for wrong in (
         "pip install alga",
         "pip3 install -U alga[serve]",

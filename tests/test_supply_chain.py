@@ -1,4 +1,4 @@
-"""Nothing is unpickled on a user's path; every dependency is pinned."""
+"""No user file is unpickled; every dependency is pinned."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
-def test_no_module_imports_what_unpickles() -> None:
+def test_no_module_imports_an_unpickler() -> None:
     offenders = [f"{name_of(path)}: {name}" for path in FILES for name, _ in imports_of(path)
                  if name.split(".")[0] in UNPICKLERS]  # fmt: skip
     assert offenders == []
 
 
-def test_nothing_is_loaded_by_what_may_unpickle() -> None:
+def test_no_loader_that_may_unpickle_is_called() -> None:
     assert [(name_of(path), name) for path in FILES for name, _ in calls_in(path) if name in LOADERS] == []
 
 
@@ -59,11 +59,11 @@ def test_code_from_a_file_is_run_in_one_place() -> None:
     assert runs == {("tasks/own.py", "exec"), ("tasks/own.py", "compile")}
 
 
-def test_no_module_opens_a_connection_but_the_server_that_is_asked_for() -> None:
+def test_only_the_server_uses_sockets() -> None:
     networks = {"socket", "ssl", "urllib", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "telnetlib"}
     offenders = [f"{name_of(path)}: {name}" for path in FILES for name, _ in imports_of(path)
                  if name.split(".")[0] in networks]  # fmt: skip
-    assert offenders == ["serve/server.py: socket"]  # it listens; it calls nobody
+    assert offenders == ["serve/server.py: socket"]  # it only listens
 
 
 def canonical(name: str) -> str:
@@ -80,7 +80,7 @@ def test_every_constraint_is_one_version() -> None:
 
 
 def required(name: str, extras: frozenset[str], seen: dict[str, str]) -> None:
-    """Collect what a package needs here, and what that needs, with the versions that are installed."""
+    """Collect a package's dependencies on this system, transitively, with their installed versions."""
     for line in metadata.requires(name) or []:
         requirement, _, marker = line.partition(";")
         needed = canonical(re.split(r"[ \[<>=!~(]", requirement.strip())[0])
@@ -89,13 +89,13 @@ def required(name: str, extras: frozenset[str], seen: dict[str, str]) -> None:
             continue
         try:
             seen[needed] = metadata.version(needed)
-        except metadata.PackageNotFoundError:  # for another system or version of Python
+        except metadata.PackageNotFoundError:  # for another system or Python version
             continue
         more = frozenset(re.findall(r"[\w-]+", requirement.partition("[")[2].partition("]")[0]))
         required(needed, more | (extras if needed == "alga" else frozenset()), seen)
 
 
-def test_all_that_alga_needs_is_pinned() -> None:
+def test_every_dependency_is_pinned() -> None:
     seen: dict[str, str] = {}
     extras = frozenset({"export", "bench", "lab", "cluster", "serve", "fuzz", "dev"})
     required("alga", extras, seen)
@@ -106,11 +106,11 @@ def test_all_that_alga_needs_is_pinned() -> None:
 @pytest.mark.parametrize(
     "word", ["O_NOFOLLOW", "cloudpickle", "--cluster", "mine.py:", "SHA256SUMS", "constraints.txt"]
 )
-def test_the_security_page_speaks_of_it(word: str) -> None:
+def test_security_page_mentions_the_word(word: str) -> None:
     assert word in (ROOT / "SECURITY.md").read_text()
 
 
-def test_the_security_page_states_the_limits_of_the_code() -> None:
+def test_security_page_states_the_limits_in_the_code() -> None:
     page = " ".join((ROOT / "SECURITY.md").read_text().split())
     assert f"at most {shape.MOST_LAYERS} layers, 2^{shape.MOST_PARAMETERS.bit_length() - 1} parameters" in page
     assert f"{4 * shape.MOST_PARAMETERS // 2**30} GiB; {config.ALWAYS_READ // 2**20} MiB of weights are always" in page

@@ -44,7 +44,7 @@ def main() -> None:
         run()
     except SystemExit as ended:
         if ended.code in (128 + _signal.SIGINT, 128 + _signal.SIGTERM):
-            _exit_now(int(ended.code))
+            _exit_now(int(ended.code or 0))
         raise
 
 

@@ -1,4 +1,4 @@
-"""Links, pipes, sockets, folders and devices in the place of a file."""
+"""Links, pipes, sockets, folders and devices in place of a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def exchange(path: Path, kind: str) -> Path:
-    """Put something else in the place of a file: a link to a copy of it, or what is no file; return the copy."""
+    """Replace a file with a link to a copy of it, or with a special file; return the copy."""
     outside = path.parent.parent / "outside"
     outside.write_bytes(path.read_bytes() if path.exists() else b"precious")
     path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Levenshtein's distance, against the table that defines it."""
+"""Levenshtein distance, compared with the textbook dynamic program."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def by_table(a: str, b: str) -> int:
 
 
 @given(st.text("012", max_size=90), st.text("012", max_size=90))
-def test_it_is_what_the_table_says(a: str, b: str) -> None:
+def test_distance_matches_the_dynamic_programming_table(a: str, b: str) -> None:
     assert edit_distance(a, b) == by_table(a, b)

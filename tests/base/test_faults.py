@@ -1,4 +1,4 @@
-"""Faults, one by one and without chance: kills between two writes, locks, signals, flipped bits, full disks."""
+"""Single, deterministic faults: kills between writes, locks, flipped bits, full disks."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from alga.runs import checksums
 from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import ROOT, Alga, tiny
-from tests.killing import Kill, dying
+from tests.killing import Kill, kill_before
 from tests.reliability import page
 from tests.training.small_runs import begin
 
 
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Have the process die before the first change of a folder that is named so."""
-    return lambda change: dying(monkeypatch, lambda each: each.startswith(change)) and None
+    """Kill the process before the first folder change with this name."""
+    return lambda change: kill_before(monkeypatch, lambda each: each.startswith(change)) and None
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was never disturbed."""
+    """A run without faults."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("alga.training.metrics.draw", lambda folder, title: None)
@@ -61,7 +61,7 @@ OTHERS = ("write checkpoint.safetensors", "write .README.md", "write .table.json
 
 
 @pytest.mark.parametrize("name", [*ENDS, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
-def test_a_run_killed_before_any_write_of_its_end_ends_in_the_same_bits(
+def test_run_killed_while_finishing_resumes_to_the_same_bits(
     name: str, tmp_path: Path, whole: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = begin(tmp_path / "run")
@@ -71,14 +71,14 @@ def test_a_run_killed_before_any_write_of_its_end_ends_in_the_same_bits(
     monkeypatch.undo()
     monkeypatch.setattr("alga.training.metrics.draw", lambda folder, title: None)
     del training
-    gone_on = list(Training.resume(tmp_path / "run").run())
+    resumed_steps = list(Training.resume(tmp_path / "run").run())
     if name in ENDS:
-        assert gone_on == []  # what is missing is written, and nothing trained
+        assert resumed_steps == []  # missing files are written; no step is trained
     same(tmp_path / "run", whole)
     assert not list((tmp_path / "run").glob(".*"))
 
 
-def test_a_run_out_of_steps_that_was_killed_before_it_was_written_is_written(
+def test_run_killed_after_its_last_step_is_written_on_resume(
     tmp_path: Path, kill_at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = begin(tmp_path / "run", steps=20, margin=99.0)
@@ -94,7 +94,7 @@ def test_a_run_out_of_steps_that_was_killed_before_it_was_written_is_written(
         Training.resume(tmp_path / "run")
 
 
-def test_a_checkpoint_with_a_flipped_bit_or_without_a_hash_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_with_a_flipped_bit_is_refused(tmp_path: Path) -> None:
     training = begin(tmp_path / "run")
     list(training.run(should_stop=lambda: training.step >= 5))
     path = tmp_path / "run" / "checkpoint.safetensors"
@@ -109,12 +109,12 @@ def test_a_checkpoint_with_a_flipped_bit_or_without_a_hash_is_refused(tmp_path: 
             Training.resume(tmp_path / "run")
 
 
-def test_damaged_metrics_are_refused_when_resuming_not_at_the_end(tmp_path: Path) -> None:
+def test_damaged_metrics_are_refused_on_resume(tmp_path: Path) -> None:
     training = begin(tmp_path / "run")
     list(training.run(should_stop=lambda: training.step >= 25))
     path = tmp_path / "run" / "metrics.jsonl"
     first, *rest = path.read_text().splitlines(keepends=True)
-    huge = json.dumps(json.loads(first) | {"accuracy": 1e308}) + "\n"  # which no figure can show
+    huge = json.dumps(json.loads(first) | {"accuracy": 1e308}) + "\n"  # no figure can show it
     for line in ("{}\n", "nonsense\n", first.replace("10", "1" + "0" * 400, 1), "[" * 100_000 + "\n", huge):
         path.write_text("".join([line, *rest]))
         with pytest.raises(AlgaError, match=r"metrics\.jsonl is damaged"):
@@ -124,7 +124,7 @@ def test_damaged_metrics_are_refused_when_resuming_not_at_the_end(tmp_path: Path
 # --- one training per folder ------------------------------------------------------------------------------------------
 
 
-def test_a_second_training_in_a_folder_is_refused_until_the_first_is_over(tmp_path: Path, alga: Alga) -> None:
+def test_second_training_in_a_folder_is_refused_while_the_first_runs(tmp_path: Path, alga: Alga) -> None:
     first = begin(tmp_path / "run", steps=20, margin=99.0)
     steps = first.run()
     next(steps)
@@ -140,7 +140,7 @@ def test_a_second_training_in_a_folder_is_refused_until_the_first_is_over(tmp_pa
     Training.resume(tmp_path / "run", steps=40)
 
 
-def test_a_lock_goes_with_its_process_even_by_kill_9(tmp_path: Path) -> None:
+def test_kill_9_releases_the_lock(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from alga.base import files; held = files.Lock(Path(sys.argv[1]))"
     )
@@ -153,12 +153,12 @@ def test_a_lock_goes_with_its_process_even_by_kill_9(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     process.stdout.close()
-    assert (tmp_path / files.LOCK).exists()  # the file stays, the lock does not
+    assert (tmp_path / files.LOCK).exists()  # the file stays, the lock is gone
     files.Lock(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
+def test_fork_does_not_release_its_parents_lock(tmp_path: Path) -> None:
     held = files.Lock(tmp_path)
     child = os.fork()
     if child == 0:
@@ -170,7 +170,7 @@ def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
     held.release()
 
 
-def test_a_file_system_without_locks_is_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(handle: int, operation: int) -> None:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
@@ -184,24 +184,24 @@ def test_a_file_system_without_locks_is_refused_with_a_reason(tmp_path: Path, mo
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_kill_left_of_a_file_is_removed_by_its_next_writer_and_no_other(tmp_path: Path) -> None:
+def test_next_writer_removes_only_its_own_abandoned_temporary_files(tmp_path: Path) -> None:
     for name in (".sum.abc.unfinished", ".other.abc.unfinished", ".sum.txt"):
         (tmp_path / name).write_text("left")
     with files.writing(tmp_path / "sum") as file:
         file.write(b"new")
         assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
-        files.write(tmp_path / "sum", b"someone else's")  # who does not take ours for left behind
+        files.write(tmp_path / "sum", b"someone else's")  # must not remove ours, which is in use
         assert len(list(tmp_path.glob(".sum.*.unfinished"))) == 1
     assert (tmp_path / "sum").read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.iterdir()) == [".other.abc.unfinished", ".sum.txt", "sum"]
 
 
-def test_a_long_name_in_many_bytes_can_be_written(tmp_path: Path) -> None:
+def test_long_multibyte_file_name_can_be_written(tmp_path: Path) -> None:
     files.write(tmp_path / ("数" * 80), b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["数" * 80]
 
 
-def test_a_link_that_leads_to_itself_is_one_line(alga: Alga, tmp_path: Path) -> None:
+def test_symlink_loop_is_a_one_line_error(alga: Alga, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     result = alga("add", "1", "2", "--out", tmp_path / "loop")
     assert (result.code, result.err.count("\n")) == (2, 1)
@@ -209,9 +209,7 @@ def test_a_link_that_leads_to_itself_is_one_line(alga: Alga, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("when", ["os.fsync", "write"])
-def test_a_full_disk_is_told_with_the_files_name(
-    when: str, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_error_names_the_file(when: str, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -226,11 +224,11 @@ def test_a_full_disk_is_told_with_the_files_name(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-# --- the seal ---------------------------------------------------------------------------------------------------------
+# --- checksums --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*checksums.SEALED, checksums.CHECKSUMS])
-def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, parity: Path) -> None:
+def test_flipped_bit_in_any_file_of_a_shipped_network_is_detected(name: str, parity: Path) -> None:
     data = (parity / name).read_bytes()
     for place in {*range(0, len(data), max(1, len(data) // 10)), len(data) - 1}:
         (parity / name).write_bytes(data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :])
@@ -240,7 +238,7 @@ def test_a_flipped_bit_in_any_file_of_a_shipped_network_is_noticed(name: str, pa
     assert runs.load(parity).certified
 
 
-def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_it_anew_does_not_mind(
+def test_flipped_bit_in_an_uncertified_run_is_detected(
     parity: Path,
 ) -> None:
     (parity / "certificate.json").unlink()
@@ -251,14 +249,14 @@ def test_a_flipped_bit_in_a_run_without_certificate_is_noticed_too_and_judging_i
     assert runs.load(parity, read_certificate=False).certificate is None
 
 
-def test_every_shipped_network_is_sealed() -> None:
+def test_every_shipped_network_has_valid_checksums() -> None:
     for name in runs.shipped():
         checksums.check(runs.SHIPPED / name)
         stated = [line.split()[1] for line in (runs.SHIPPED / name / checksums.CHECKSUMS).read_text().splitlines()]
         assert stated == [*checksums.SEALED]
 
 
-def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_in_place_does(parity: Path) -> None:
+def test_extra_file_is_ignored_but_a_missing_checksum_is_not(parity: Path) -> None:
     (parity / "notes.txt").write_text("mine")
     assert runs.load(parity).certified
     lines = (parity / checksums.CHECKSUMS).read_text().splitlines(keepends=True)
@@ -267,10 +265,10 @@ def test_a_file_that_is_added_to_a_sealed_run_does_no_harm_and_one_that_is_put_i
         runs.load(parity)
 
 
-# --- the harness's own page -------------------------------------------------------------------------------------------
+# --- the committed page -----------------------------------------------------------------------------------------------
 
 
-def test_the_committed_page_is_what_the_committed_results_say_and_nothing_was_lost() -> None:
+def test_committed_page_matches_the_results_and_shows_no_loss() -> None:
     results = json.loads((ROOT / "results" / "faults.json").read_text())
     load = json.loads((ROOT / "results" / "load.json").read_text())
     fuzz = json.loads((ROOT / "results" / "fuzz.json").read_text())
@@ -283,7 +281,7 @@ def test_the_committed_page_is_what_the_committed_results_say_and_nothing_was_lo
     assert all(injected >= 50 for injected in kills.values())
 
 
-def test_the_page_does_not_hide_what_was_lost() -> None:
+def test_page_shows_losses() -> None:
     results = json.loads((ROOT / "results" / "faults.json").read_text())
     results["faults"][0]["lost"] = 3
     injected = sum(row["injected"] for row in results["faults"])

@@ -1,4 +1,4 @@
-"""Strangers' folders: no link in one is followed, nothing but ordinary files is read or written, whatever the verb."""
+"""Untrusted run folders: links are not followed, and only regular files are read or written, by every verb."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRAINED = (CHECKPOINT, "curves.png", "curves.svg")
 
 @pytest.fixture(scope="module")
 def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was stopped in the middle."""
+    """A run stopped midway."""
     folder = tmp_path_factory.mktemp("unfinished") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("alga.training.metrics.draw", lambda folder, title: None)
@@ -33,7 +33,7 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(unfinished: Path, parity: Path) -> Path:
-    """A stopped run with all that any run has: a certificate, too, of another."""
+    """A stopped run with every possible file, including a certificate copied from another run."""
     folder = Path(shutil.copytree(unfinished, parity.parent / "run"))
     for name in ("certificate.json", "table.json"):
         shutil.copy(parity / name, folder)
@@ -44,7 +44,7 @@ def run(unfinished: Path, parity: Path) -> Path:
 
 @pytest.fixture(params=["relative to the folder", "by paths"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of opening files: systems without the first (Windows) keep the same promises."""
+    """Both ways of opening files; Windows lacks the first, and gives the same guarantees."""
     monkeypatch.setattr("alga.base.folders.HAS_DIR_FD", request.param == "relative to the folder")
     return str(request.param)
 
@@ -58,7 +58,7 @@ def content(folder: Path) -> dict[str, bytes | str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*STATE, *TRAINED, ".lock"])
-def test_resuming_in_a_folder_with_anything_but_files_writes_nothing(
+def test_resuming_in_a_folder_with_special_files_writes_nothing(
     run: Path, name: str, kind: str, alga: Alga, way: str
 ) -> None:
     outside = exchange(run / name, kind)
@@ -71,7 +71,7 @@ def test_resuming_in_a_folder_with_anything_but_files_writes_nothing(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*STATE, ".lock"])
-def test_certifying_in_a_folder_with_anything_but_files_writes_nothing(
+def test_certifying_in_a_folder_with_special_files_writes_nothing(
     parity: Path, name: str, kind: str, alga: Alga, way: str
 ) -> None:
     outside = exchange(parity / name, kind)
@@ -84,14 +84,14 @@ def test_certifying_in_a_folder_with_anything_but_files_writes_nothing(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", STATE)
-def test_a_network_is_read_from_files_only(parity: Path, name: str, kind: str, way: str) -> None:
+def test_network_is_read_from_regular_files_only(parity: Path, name: str, kind: str, way: str) -> None:
     exchange(parity / name, kind)
     with pytest.raises(AlgaError, match=name):
         runs.load(parity)
 
 
-def test_a_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: Alga, way: str) -> None:
-    """What a kill leaves of a file is removed by its next writer; a stranger's link of that name leads nowhere."""
+def test_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: Alga, way: str) -> None:
+    """Writers remove abandoned temporary files; a planted link with such a name is not followed."""
     outside = parity.parent / "outside"
     outside.write_bytes(b"precious")
     for name in STATE:
@@ -100,7 +100,7 @@ def test_a_link_named_like_a_temporary_file_is_not_followed(parity: Path, alga: 
     assert outside.read_bytes() == b"precious"
 
 
-def test_a_link_to_a_run_folder_is_followed(parity: Path, alga: Alga, way: str) -> None:
+def test_link_to_a_run_folder_is_followed(parity: Path, alga: Alga, way: str) -> None:
     link = parity.parent / "link"
     link.symlink_to(parity)
     assert alga("certify", link, "--save").code == 0

@@ -1,4 +1,4 @@
-"""Files that a person names: replaced as a whole, with their permissions, and never what is not a file."""
+"""Files named by the user: replaced atomically, keeping permissions; special files are never replaced."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.conftest import Alga, tiny
 
 @pytest.fixture
 def shared_memory() -> Iterator[Path]:
-    """A folder in /dev that holds ordinary files."""
+    """A folder in /dev with regular files."""
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("no /dev/shm here")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         yield Path(folder)
 
 
-def test_files_in_shared_memory_are_replaced_not_added_to(shared_memory: Path, alga: Alga) -> None:
+def test_files_in_shared_memory_are_replaced_not_appended_to(shared_memory: Path, alga: Alga) -> None:
     out = shared_memory / "sum"
     out.write_text("an older file\n")
     assert alga("add", "1", "2", "--out", out).code == 0
@@ -40,8 +40,8 @@ def test_files_in_shared_memory_are_replaced_not_added_to(shared_memory: Path, a
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_a_name_of_an_open_descriptor_is_written_to(name: str, tmp_path: Path) -> None:
-    """`alga … --out /dev/stdout >> file` adds to the file."""
+def test_open_descriptor_is_written_to(name: str, tmp_path: Path) -> None:
+    """`alga … --out /dev/stdout >> file` appends to the file."""
     (tmp_path / "file").write_text("first\n")
     script = f"from pathlib import Path; from alga.base import files; files.write(Path({name!r}), b'second\\n')"
     with (tmp_path / "file").open("ab") as file:
@@ -49,7 +49,7 @@ def test_a_name_of_an_open_descriptor_is_written_to(name: str, tmp_path: Path) -
     assert (tmp_path / "file").read_text() == "first\nsecond\n"
 
 
-def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+def test_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write(path, b"old")
     path.chmod(0o600)
@@ -58,7 +58,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "device"])
-def test_results_of_a_sweep_are_a_file(kind: str, tmp_path: Path) -> None:
+def test_sweep_results_must_be_a_file(kind: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     exchange(tmp_path / "in" / "out.jsonl", kind)
     with pytest.raises((AlgaError, OSError)):
@@ -66,7 +66,7 @@ def test_results_of_a_sweep_are_a_file(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a letter", "one line\nand half of one"])
-def test_what_is_no_results_of_a_sweep_is_left_as_it_is(text: str, tmp_path: Path) -> None:
+def test_file_without_sweep_results_is_not_overwritten(text: str, tmp_path: Path) -> None:
     (tmp_path / "letter").write_text(text)
     with pytest.raises(AlgaError, match="letter"):
         sweeps.run("squares:square", [{"x": 1}], tmp_path / "letter")

@@ -1,4 +1,4 @@
-"""What Windows lacks (fcntl, O_NOFOLLOW, opening relative to a folder, fchmod) is done without, not a traceback."""
+"""ALGA works without what Windows lacks: fcntl, O_NOFOLLOW, opening relative to a folder, fchmod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISSING = ("O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_NOCTTY", "O_PATH", "fch
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system with none of these, as far as ALGA can tell."""
+    """A system that looks to ALGA as if it had none of these."""
     monkeypatch.setattr(folders, "HAS_LOCKS", False)
     monkeypatch.setattr(folders, "HAS_DIR_FD", False)
     monkeypatch.setattr(folders, "SAFE_OPEN", 0)
@@ -33,9 +33,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_run_is_trained_saved_loaded_and_solves_without_locks(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_training_saving_and_solving_work_without_locks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     training = Training.start(tmp_path / "run", tiny(), seed=5, threads=1)
     list(training.run(should_stop=lambda: training.step >= 10))
     training = Training.resume(tmp_path / "run")
@@ -48,7 +46,7 @@ def test_a_run_is_trained_saved_loaded_and_solves_without_locks(
 
 
 @pytest.mark.usefixtures("windows")
-def test_without_locks_nobody_removes_the_temporary_file_of_another_writer(tmp_path: Path) -> None:
+def test_without_locks_other_writers_temporary_files_are_kept(tmp_path: Path) -> None:
     with files.writing(tmp_path / "sum") as file:
         file.write(b"first")
         files.write(tmp_path / "sum", b"second")
@@ -57,7 +55,7 @@ def test_without_locks_nobody_removes_the_temporary_file_of_another_writer(tmp_p
 
 
 @pytest.mark.usefixtures("windows")
-def test_an_open_lock_file_is_closed_before_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_file_is_closed_before_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows refuses to remove a file that is open."""
     held, closed, close = files.Lock(tmp_path), list[int](), os.close
     monkeypatch.setattr(os, "close", lambda handle: (closed.append(handle), close(handle)))
@@ -66,7 +64,7 @@ def test_an_open_lock_file_is_closed_before_it_is_removed(tmp_path: Path, monkey
     assert closed
 
 
-def test_the_package_imports_and_adds_where_all_of_it_is_missing() -> None:
+def test_package_imports_and_adds_without_posix_modules() -> None:
     script = (
         "import os, sys\nsys.modules['fcntl'] = None\nos.supports_dir_fd = set()\n"
         f"for name in {MISSING}:\n    vars(os).pop(name, None)\n"
@@ -76,10 +74,10 @@ def test_the_package_imports_and_adds_where_all_of_it_is_missing() -> None:
     assert (done.stdout, done.stderr) == ("1000\n", "")
 
 
-def test_a_signal_during_an_import_is_raised_again_where_kill_would_end_the_process(
+def test_signal_during_an_import_is_raised_again_on_windows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On Windows os.kill with SIGTERM ends a process without asking it."""
+    """On Windows, os.kill with SIGTERM ends a process at once."""
     monkeypatch.setattr("os.name", "nt")
     monkeypatch.setattr("os.kill", lambda *_: pytest.fail("killed"))
     monkeypatch.setattr(signals, "RESEND_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line, their exit code, and nothing left undone."""
+"""Ctrl-C and SIGTERM: one line, the right exit code, and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import ROOT, Alga
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_a_training_in_order(
+def test_signal_ends_a_training_cleanly(
     number: signal.Signals, code: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = Training._train_step
@@ -31,7 +31,7 @@ def test_a_signal_ends_a_training_in_order(
         return step(training)
 
     monkeypatch.setattr(Training, "_train_step", signalled)
-    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # background processes ignore Ctrl-C
     before = signal.signal(number, signal.SIG_DFL)
     try:
         result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
@@ -43,7 +43,7 @@ def test_a_signal_ends_a_training_in_order(
     assert Training.resume(tmp_path / "run").step == 7
 
 
-def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_outside_training_is_one_line_and_its_exit_code(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.solve.calculator.Calculator", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
     before = signal.getsignal(signal.SIGTERM)
     result = alga("add", "1", "2")
@@ -51,7 +51,7 @@ def test_a_signal_elsewhere_is_one_line_and_its_code(alga: Alga, monkeypatch: py
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_during_class_creation_is_handled(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     class Kills:
         def __set_name__(self, owner: type, name: str) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -61,7 +61,7 @@ def test_a_signal_in_the_making_of_a_class_is_a_signal_still(alga: Alga, monkeyp
     assert (result.code, result.out, result.err) == (143, "", "alga: stopped by SIGTERM\n")
 
 
-def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_dropped_by_python_is_raised_again(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     class Kills:
         def __del__(self) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -76,14 +76,14 @@ def test_a_signal_that_python_drops_comes_again(alga: Alga, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_import_is_finished_before_a_signal_is_heard(
+def test_import_finishes_before_a_signal_is_handled(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torch's C++ calls Python while it is imported, and aborts the process where Python raises."""
+    """During its import, torch's C++ calls Python, and aborts the process if Python raises."""
     (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\ndone = [*range(1000)]\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "interrupted", raising=False)
-    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # tests in the background are deaf to Ctrl-C
+    monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # background processes ignore Ctrl-C
     seen = []
 
     def work() -> None:
@@ -97,10 +97,10 @@ def test_an_import_is_finished_before_a_signal_is_heard(
     assert seen == [[*range(1000)]]
 
 
-def test_a_signal_in_an_import_that_a_training_then_hears_is_one_line(
+def test_signal_during_an_import_stops_a_training_with_one_line(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes again when the import is over; the training that stops for it has told it, and nobody tells it twice."""
+    """The signal is raised again after the import; the training reports it, and it is reported once."""
     (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGTERM)})\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "interrupted", raising=False)
@@ -123,7 +123,7 @@ def test_a_signal_in_an_import_that_a_training_then_hears_is_one_line(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("event", range(50, 1500, 120))
-def test_a_signal_anywhere_in_the_import_of_torch_is_one_line(event: int) -> None:
+def test_signal_anywhere_in_the_torch_import_is_one_line(event: int) -> None:
     script = f"""
 import itertools, os, signal, sys
 count = itertools.count()
@@ -160,7 +160,7 @@ alga.__main__.main()
     assert (done.returncode, done.stderr) == (143, "alga: stopped by SIGTERM\n")
 
 
-def test_work_that_must_not_be_torn_is_finished_first() -> None:
+def test_critical_section_finishes_before_a_signal() -> None:
     done = []
 
     def work() -> None:
@@ -180,7 +180,7 @@ def _nothing_special() -> str:
         return "done"
 
 
-def test_signals_that_are_ignored_stay_ignored() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with signals.raise_on_signal():
@@ -189,7 +189,7 @@ def test_signals_that_are_ignored_stay_ignored() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def test_the_command_listens_before_it_imports_anything_that_takes_time() -> None:
+def test_signal_handlers_are_installed_before_slow_imports() -> None:
     script = "import sys; before = set(sys.modules); import alga.__main__; print(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "src")})  # fmt: skip
@@ -204,7 +204,7 @@ def test_the_command_listens_before_it_imports_anything_that_takes_time() -> Non
     }
 
 
-def test_a_signal_after_the_work_is_done_does_not_change_the_exit_code(tmp_path: Path) -> None:
+def test_signal_after_the_work_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "late.py").write_text(
         "import os, sys\n"
         "from alga import __main__ as entry\n"

@@ -34,7 +34,7 @@ def test_add_prints_the_sum(alga: Alga) -> None:
 
 
 @pytest.mark.parametrize(("x", "y", "published"), SUMS)
-def test_the_authors_published_sums_come_out(alga: Alga, x: str, y: str, published: str) -> None:
+def test_published_sums_are_reproduced(alga: Alga, x: str, y: str, published: str) -> None:
     assert alga("add", x, y).out == f"{published}\n"
     assert tasks.find("addition").oracle(x, y) == published
 
@@ -50,7 +50,7 @@ def test_more_than_two_numbers_are_folded(alga: Alga) -> None:
     assert "  23+333 = 356" in alga("add", "1", "22", "333", "--model", "addition", "--trace").out
 
 
-def test_add_json_has_its_keys_in_order(alga: Alga) -> None:
+def test_add_json_keys_are_in_order(alga: Alga) -> None:
     content = json.loads(alga("add", "65785", "8765", "--json").out)
     assert list(content) == ADD_KEYS
     assert (content["answer"], content["steps"], content["certified"]) == ("74550", 5, True)
@@ -69,7 +69,7 @@ def test_certify_says_what_was_checked(alga: Alga, tmp_path: Path) -> None:
     assert content["sha256"] == hashlib.sha256((SHIPPED / "addition" / "model.safetensors").read_bytes()).hexdigest()
 
 
-def test_certify_judges_what_it_loads_whatever_certificate_lies_beside(alga: Alga, tmp_path: Path) -> None:
+def test_certify_ignores_the_stored_certificate(alga: Alga, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     list(Training.start(folder, tiny(), seed=5).run())
     (folder / "certificate.json").write_text("nonsense")
@@ -96,17 +96,17 @@ def uncertified(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_model_without_certificate_answers_with_a_warning(alga: Alga, uncertified: Path) -> None:
+def test_uncertified_model_answers_with_a_warning(alga: Alga, uncertified: Path) -> None:
     said = alga("add", "2", "2", "--model", uncertified, "--json")
     assert said.code == 0
     assert json.loads(said.out)["certified"] is False
     assert "has no certificate" in said.err
 
 
-def test_a_failed_step_is_told_and_ends_with_1(alga: Alga, tmp_path: Path) -> None:
+def test_failed_step_is_reported_with_exit_code_1(alga: Alga, tmp_path: Path) -> None:
     calculator = Solver.load()
     with torch.no_grad():
-        calculator.run.model.head.weight[1] = 0.0  # the row of S: now it hardly ever stops
+        calculator.run.model.head.weight[1] = 0.0  # the row of S: the network now rarely stops
         calculator.run.model.head.weight[1, 0] = -1e4
     calculator.save(tmp_path / "endless")
     failed = alga("add", "12", "34", "--model", tmp_path / "endless", "--json")
@@ -117,7 +117,7 @@ def test_a_failed_step_is_told_and_ends_with_1(alga: Alga, tmp_path: Path) -> No
     assert alga("add", "12", "34", "--model", tmp_path / "endless").out == ""
 
 
-def test_a_certificate_for_other_weights_stops_add_with_2(alga: Alga, tmp_path: Path) -> None:
+def test_certificate_for_other_weights_is_exit_code_2(alga: Alga, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
     content = json.loads((folder / "certificate.json").read_text())
     (folder / "certificate.json").write_text(json.dumps({**content, "sha256": "0" * 64}))
@@ -126,13 +126,13 @@ def test_a_certificate_for_other_weights_stops_add_with_2(alga: Alga, tmp_path: 
     assert "certificate is for other weights" in result.err
 
 
-def test_a_model_for_something_else_does_not_add(alga: Alga) -> None:
+def test_model_for_another_task_does_not_add(alga: Alga) -> None:
     result = alga("add", "1", "1", "--model", "parity")
     assert result.code == 2
     assert "does no arithmetic: it computes whether a binary number has an odd number of ones" in result.err
 
 
-def test_an_output_folder_that_holds_a_run_is_left_alone(alga: Alga, tmp_path: Path) -> None:
+def test_existing_run_in_the_output_folder_is_not_overwritten(alga: Alga, tmp_path: Path) -> None:
     list(Training.start(tmp_path / "run", tiny(steps=2), seed=5).run())
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     result = alga("train", "--out", tmp_path / "run")
@@ -141,7 +141,7 @@ def test_an_output_folder_that_holds_a_run_is_left_alone(alga: Alga, tmp_path: P
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
-def test_what_is_not_text_is_refused_in_words(adder: Solver) -> None:
+def test_non_text_input_is_refused_with_a_message(adder: Solver) -> None:
     for engine in (None, "sequential", "lookahead"):
         with pytest.raises(AlgaError, match="expected a number as text of digits, got float"):
             adder.solve(65785.0, 8765.0, engine=engine)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_what_is_not_text_is_refused_in_words(adder: Solver) -> None:
             Calculator(engine=engine).add(True, 1)
 
 
-def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
+def test_demo_shows_everything_it_announces(alga: Alga) -> None:
     shown = alga("demo")
     assert shown.code == 0
     assert "2,300 / 2,300 prompts right" in shown.out
@@ -159,7 +159,7 @@ def test_the_demo_shows_all_it_promises(alga: Alga) -> None:
     assert "WRONG" not in shown.out
 
 
-def test_the_demo_does_not_hide_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_shows_a_wrong_network(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.research.studies.published.SUMS", (("2", "2", "5"),))
     monkeypatch.setattr("alga.solve.solver.Solver.certify", lambda self, watch: self.run.certificate)
     shown = alga("demo")

@@ -1,4 +1,4 @@
-"""Completion in the shell: networks, tasks, recipes and engines, without torch and numpy."""
+"""Shell completion: networks, tasks, recipes and engines, without torch and numpy."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_completion_needs_neither_torch_nor_numpy(line: str) -> None:
     assert done.stdout
 
 
-def test_the_script_for_the_shell_is_shown_without_torch() -> None:
+def test_completion_script_is_shown_without_torch() -> None:
     script = SCRIPT.replace('["alga"]', '["alga", "--show-completion", "bash"]')
-    env = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # then it takes the shell's name
+    env = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # then the shell is an argument
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=env)
     assert (done.returncode, done.stderr) == (0, "")
     assert "_ALGA_COMPLETE=complete_bash" in done.stdout

@@ -34,8 +34,8 @@ def test_out_writes_the_answer_to_a_file(alga: Alga, tmp_path: Path) -> None:
     assert (tmp_path / "sum").read_text() == "4\n"
 
 
-def test_pairs_are_written_to_a_file_as_they_come(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In bounded memory, block by block; and still whole or not at all."""
+def test_pairs_are_streamed_to_the_output_file(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block by block in bounded memory, and still atomically."""
     monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 10)
     (tmp_path / "pairs").write_text("1 2\n" * 35)
     seen = []
@@ -54,7 +54,7 @@ def test_pairs_are_written_to_a_file_as_they_come(alga: Alga, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o640])
-def test_out_keeps_the_permissions_of_what_it_replaces(alga: Alga, tmp_path: Path, mode: int) -> None:
+def test_out_keeps_the_permissions_of_the_replaced_file(alga: Alga, tmp_path: Path, mode: int) -> None:
     (tmp_path / "sum").write_text("old")
     (tmp_path / "sum").chmod(mode)
     (tmp_path / "link").symlink_to("sum")
@@ -70,8 +70,8 @@ def test_out_keeps_the_permissions_of_what_it_replaces(alga: Alga, tmp_path: Pat
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
 
 
-def test_pairs_are_answered_a_line_each_in_order(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"{i}{'+' if i % 2 else ' '}{7 * i}" for i in range(1100)]  # more than are solved side by side
+def test_pairs_are_answered_one_line_each_in_order(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{i}{'+' if i % 2 else ' '}{7 * i}" for i in range(1100)]  # more than one batch
     (tmp_path / "pairs").write_text("\n".join(lines))
     assert alga("add", "--pairs", tmp_path / "pairs").out.split() == [str(8 * i) for i in range(1100)]
     alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums")
@@ -82,7 +82,7 @@ def test_pairs_are_answered_a_line_each_in_order(alga: Alga, tmp_path: Path, mon
     assert list(as_json[0]) == ADD_KEYS
 
 
-def test_pairs_take_tabs_several_spaces_and_carriage_returns(alga: Alga, tmp_path: Path) -> None:
+def test_pairs_may_use_tabs_spaces_and_carriage_returns(alga: Alga, tmp_path: Path) -> None:
     (tmp_path / "pairs").write_bytes(b"1\t2\r\n 3   4 \r\n5 + 6\r\n")
     assert alga("add", "--pairs", tmp_path / "pairs").out.split() == ["3", "7", "11"]
 
@@ -93,7 +93,7 @@ def test_no_pairs_give_no_answers(alga: Alga, tmp_path: Path) -> None:
     assert (tmp_path / "sums").read_bytes() == b""
 
 
-def test_a_closed_standard_input_is_told(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_stdin_is_an_error(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     for arguments in (["add", "-", "1"], ["add", "--pairs", "-"]):
         result = alga(*arguments)
@@ -101,7 +101,7 @@ def test_a_closed_standard_input_is_told(alga: Alga, monkeypatch: pytest.MonkeyP
         assert "standard input, which is closed" in result.err
 
 
-def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path) -> None:
+def test_broken_pipe_ends_quietly(tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("1 2\n" * 20_000)
     command = f"{sys.executable} -m alga add --pairs {tmp_path / 'pairs'} | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -122,7 +122,7 @@ def test_binary_input_is_refused(alga: Alga, tmp_path: Path) -> None:
      ["add", "--help"], ["train", "--task", "parity", "--recipe", "small", "--out", "run"],
      ["lab", "compare", "--report", "--results", "RESULTS", "--out", "o"]],
 )  # fmt: skip
-def test_a_closed_standard_output_is_an_error(arguments: list[str], tmp_path: Path) -> None:
+def test_closed_stdout_is_an_error(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("1 2\n")
     results = str(ROOT / "results" / "compare.json")
     given = [results if argument == "RESULTS" else argument for argument in arguments]
@@ -133,13 +133,13 @@ def test_a_closed_standard_output_is_an_error(arguments: list[str], tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs"]
 
 
-def test_what_goes_to_a_file_needs_no_standard_output(tmp_path: Path) -> None:
+def test_writing_to_a_file_needs_no_stdout(tmp_path: Path) -> None:
     command = f"{sys.executable} -m alga add 1 2 --out sum >&- && {sys.executable} -m alga add 1 2 --out /dev/null >&-"
     subprocess.run(["bash", "-c", command], check=True, cwd=tmp_path)
     assert (tmp_path / "sum").read_text() == "3\n"
 
 
-def test_devices_and_pipes_are_written_to_and_nothing_is_replaced(tmp_path: Path) -> None:
+def test_devices_and_pipes_are_written_to_not_replaced(tmp_path: Path) -> None:
     alga = f"{sys.executable} -m alga"
     script = f"""cd {tmp_path}; echo keep > log
     {alga} add 1 2 --out /dev/stdout >> log; {alga} add 3 4 --out /dev/stdout | cat >> log

@@ -1,4 +1,4 @@
-"""Help: complete at every width, with defaults and examples, by `-h` as by `--help`."""
+"""Help: complete at every width, with defaults and examples, for both `-h` and `--help`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_dash_h_is_help(path: list[str], alga: Alga) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 @pytest.mark.parametrize("path", VERBS, ids=" ".join)
-def test_no_help_of_an_option_is_cut(path: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_help_is_never_truncated(
+    path: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     shown = words(alga(*path, "-h").out)
     for option in verb(path).params:
@@ -62,7 +64,9 @@ def test_no_help_of_an_option_is_cut(path: list[str], width: int, alga: Alga, mo
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 @pytest.mark.parametrize("group", [[], ["lab"]])
-def test_no_summary_of_a_verb_is_cut(group: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb_summaries_are_never_truncated(
+    group: list[str], width: int, alga: Alga, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     shown = words(alga(*group, "-h").out)
     assert "...Add" not in shown
@@ -72,7 +76,7 @@ def test_no_summary_of_a_verb_is_cut(group: list[str], width: int, alga: Alga, m
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
-def test_every_help_ends_with_examples_each_on_its_own_line(
+def test_every_help_ends_with_one_example_per_line(
     path: list[str], alga: Alga, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")  # narrower than most examples
@@ -91,7 +95,7 @@ def test_defaults_are_shown(path: list[str], alga: Alga) -> None:
             assert f"[default:{option.default}" in shown
 
 
-def test_the_engines_in_help_are_the_engines_there_are() -> None:
+def test_help_lists_the_available_engines() -> None:
     assert re.split(", | or ", options.ENGINES) == list(ENGINES)
 
 
@@ -103,7 +107,7 @@ def test_old_names_are_hidden() -> None:
 
 
 @pytest.mark.parametrize("number", ["-1h", "-h1"])
-def test_an_h_within_a_number_is_not_help(number: str, alga: Alga) -> None:
+def test_h_within_a_number_is_not_help(number: str, alga: Alga) -> None:
     result = alga("add", number, "5", "--base", "16")
     assert (result.code, result.out) == (2, "")
     assert "'h'" in result.err

@@ -1,4 +1,4 @@
-"""Hostile numbers: any text, pairs file or device is a number or is refused in one line."""
+"""Hostile numbers: any text, pairs file or device is read or refused in one line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_any_text_is_a_number_or_is_refused(text: str, base: int) -> None:
 @given(
     st.lists(st.text("0123456789+- \t\r\n\0x１\ud800", max_size=12), max_size=6), st.sampled_from(["add", "sub", "mul"])
 )
-def test_any_pairs_file_gives_pairs_or_is_refused_with_its_line(given_lines: list[str], verb: str) -> None:
+def test_any_pairs_file_is_read_or_refused_with_a_line_number(given_lines: list[str], verb: str) -> None:
     with file_of("\n".join(given_lines).encode(errors="surrogatepass")) as path:
         try:
             for problems in operands.problems(str(path), verb, ADD):
@@ -42,7 +42,7 @@ def test_any_pairs_file_gives_pairs_or_is_refused_with_its_line(given_lines: lis
             assert str(problem).startswith("line ") or "something other than text" in str(problem)  # noqa: PT017
 
 
-def test_a_pairs_file_is_read_in_bounded_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pairs_file_is_read_in_bounded_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("alga.cli.operands.LONGEST_LINE", 50)
     (tmp_path / "pairs").write_text("1234567890 1234567890\n" * 9)
     assert [len(problems) for problems in operands.problems(str(tmp_path / "pairs"), "add", ADD)] == [3, 3, 3]
@@ -51,7 +51,7 @@ def test_a_pairs_file_is_read_in_bounded_parts(monkeypatch: pytest.MonkeyPatch, 
         list(operands.problems(str(tmp_path / "pairs"), "add", ADD))
 
 
-def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_device_is_refused(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     result = alga("add", "@/dev/zero", "1")
     assert (result.code, result.err) == (
         2,
@@ -64,7 +64,7 @@ def test_a_device_without_end_is_no_number(alga: Alga, monkeypatch: pytest.Monke
     assert "has more than 1,000 digits" in result.err
 
 
-def test_a_message_is_one_line_that_cannot_steer_the_terminal(alga: Alga, tmp_path: Path) -> None:
+def test_message_is_one_line_without_control_characters(alga: Alga, tmp_path: Path) -> None:
     result = alga("add", "1", "2", "--model", "\x1b[2Jhidden\r\nevil\u202e")
     assert result.code == 2
     assert result.err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`alga lab`: the verbs of research, and the names they had in 0.1."""
+"""`alga lab`: the research verbs, and their names in 0.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_lab_alone_prints_its_help(alga: Alga) -> None:
 
 
 @pytest.mark.parametrize("old", OLD)
-def test_an_old_verb_says_its_new_name_in_one_line(old: str, alga: Alga) -> None:
+def test_old_verb_announces_its_new_name_in_one_line(old: str, alga: Alga) -> None:
     shown, now = alga(old, "--help"), alga("lab", OLD[old], "--help")
     assert shown.code == 0
     assert shown.err == f"alga: 'alga {old}' is now 'alga lab {OLD[old]}'\n"
@@ -28,7 +28,7 @@ def test_an_old_verb_says_its_new_name_in_one_line(old: str, alga: Alga) -> None
     assert now.err == ""
 
 
-def test_an_old_verb_still_runs(alga: Alga, tmp_path: Path) -> None:
+def test_old_verb_still_runs(alga: Alga, tmp_path: Path) -> None:
     page = tmp_path / "lab.md"
     old = alga("report", "--results", ROOT / "results" / "lab", "--page", page)
     assert (old.code, old.err) == (0, "alga: 'alga report' is now 'alga lab report'\n")
@@ -36,7 +36,7 @@ def test_an_old_verb_still_runs(alga: Alga, tmp_path: Path) -> None:
     assert alga("lab", "report", "--results", ROOT / "results" / "lab", "--page", page).out == old.out
 
 
-def test_a_mistake_with_an_old_verb_follows_its_new_name(alga: Alga, tmp_path: Path) -> None:
+def test_error_of_an_old_verb_follows_its_new_name(alga: Alga, tmp_path: Path) -> None:
     first, second = alga("sweep", tmp_path / "none.toml").err.splitlines()
     assert first == "alga: 'alga sweep' is now 'alga lab sweep'"
     assert second == alga("lab", "sweep", tmp_path / "none.toml").err.strip()
@@ -45,7 +45,7 @@ def test_a_mistake_with_an_old_verb_follows_its_new_name(alga: Alga, tmp_path: P
 @pytest.mark.parametrize(
     "arguments", [["--quick", "size", "--out", "OUT"], ["size", "--quick", "--out", "OUT"], ["--out=OUT", "size"]]
 )
-def test_the_old_verb_lab_runs_the_studies(
+def test_old_verb_lab_runs_the_studies(
     arguments: list[str], alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = []
@@ -62,14 +62,14 @@ def test_the_old_verb_lab_runs_the_studies(
 
 
 @pytest.mark.parametrize("word", ["--nonsense", "dance", "swep"])
-def test_an_unknown_word_after_lab_is_one_mistake(word: str, alga: Alga) -> None:
+def test_unknown_word_after_lab_is_one_error(word: str, alga: Alga) -> None:
     result = alga("lab", word)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert word in result.err
     assert "see alga lab --help" in result.err
 
 
-def test_bench_takes_its_network_first_and_by_the_old_option(alga: Alga) -> None:
+def test_bench_takes_its_network_as_argument_or_old_option(alga: Alga) -> None:
     refused = [
         alga("lab", "bench", *named, "--max-digits", "100").err for named in (["nowhere"], ["--model", "nowhere"])
     ]
@@ -79,7 +79,7 @@ def test_bench_takes_its_network_first_and_by_the_old_option(alga: Alga) -> None
     assert (both.code, both.err) == (2, "alga: expected one network, got addition and --model parity\n")
 
 
-def test_export_takes_its_network_first_and_by_the_old_option(alga: Alga, tmp_path: Path) -> None:
+def test_export_takes_its_network_as_argument_or_old_option(alga: Alga, tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("first.json", "option.json", "adder.json")]
     assert alga("export", "parity", paths[0]).code == 0
     assert alga("export", paths[1], "--model", "parity").code == 0
@@ -93,7 +93,7 @@ def test_export_takes_its_network_first_and_by_the_old_option(alga: Alga, tmp_pa
 
 
 @pytest.mark.parametrize("option", [[], ["--model"]])
-def test_serve_takes_networks_as_arguments_and_by_the_old_option(option: list[str], alga: Alga) -> None:
+def test_serve_takes_networks_as_arguments_or_old_option(option: list[str], alga: Alga) -> None:
     result = alga("serve", *option, "nowhere", "--no-open", "--port", "0")
     assert result.code == 2
     assert "no model 'nowhere'" in result.err

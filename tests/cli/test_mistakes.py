@@ -52,7 +52,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_gets_one_clear_line_and_exit_code_2(
+def test_mistake_gets_one_clear_line_and_exit_code_2(
     mistake: str, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -79,7 +79,7 @@ def test_a_mistake_gets_one_clear_line_and_exit_code_2(
         ("1\u00a02", "got 1"),
     ],
 )
-def test_a_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: str, expected: str) -> None:
+def test_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: str, expected: str) -> None:
     (tmp_path / "pairs").write_text(f"1 2\n{line}\n3 4\n")
     result = alga("add", "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums")
     assert result.code == 2
@@ -96,7 +96,7 @@ def test_a_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: s
     ("add", "\x00 1", "at position 1"),
 ])  # fmt: skip
 @pytest.mark.parametrize("before", [0, 2, 5])
-def test_a_bad_line_of_a_pairs_file_loses_no_earlier_answer(
+def test_answers_before_a_bad_line_are_kept(
     verb: str, line: str, message: str, before: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 3)
@@ -109,7 +109,7 @@ def test_a_bad_line_of_a_pairs_file_loses_no_earlier_answer(
     assert message in result.err
     (tmp_path / "sums").write_text("old")
     assert alga(verb, "--pairs", tmp_path / "pairs", "--out", tmp_path / "sums").code == 2
-    assert (tmp_path / "sums").read_text() == "old"  # a file is written whole or not at all
+    assert (tmp_path / "sums").read_text() == "old"  # files are written atomically
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs", "sums"]
 
 
@@ -147,7 +147,7 @@ def test_pages_and_results_are_not_written_into_a_run_folder(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parity", "plan.toml"]
 
 
-def test_the_pages_of_the_docs_do_not_use_each_others_files() -> None:
+def test_docs_pages_do_not_share_files() -> None:
     docs = ROOT / "docs"
     named = [
         set(re.findall(r"(?<![\w/])\w+\.py\b|\bruns/[\w-]+", (docs / page).read_text()))

@@ -1,4 +1,4 @@
-"""Progress on stderr: counts, the time left, and no promise of an end where there is only a limit."""
+"""Progress on stderr: counts, time left, and no total if there is only an upper limit."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from alga.research.studies import paper
 from tests.conftest import Alga, tiny
 
 
-def test_the_time_left_counts_only_what_was_done_now(
+def test_time_left_ignores_work_done_before_resuming(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 10.0, 40.0, 50.0, 60.0, 80.0])
     monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
     watch = console._plain("runs")
-    for done in (40, 42, 43):  # forty were there when it went on
+    for done in (40, 42, 43):  # forty were done before resuming
         watch(done, 50)
-    for done in (0, 1):  # and this is the next piece of work
+    for done in (0, 1):  # the next task
         watch(done, 7)
     assert capsys.readouterr().err.splitlines() == [
         "runs: 40 of 50",
@@ -39,17 +39,17 @@ def test_the_time_left_counts_only_what_was_done_now(
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Have every look at the clock find so many seconds gone."""
+    """Advance the clock by this many seconds on every reading."""
     clock = itertools.count(0.0, seconds)
     monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
 
 
-def test_a_piece_of_work_as_large_as_the_last_has_a_time_left_of_its_own(
+def test_second_task_of_the_same_size_restarts_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ticking(monkeypatch, 10.0)
     watch = console._plain("solving")
-    for done in (5, 9, 1, 2):  # the second begins at 1
+    for done in (5, 9, 1, 2):  # the second task starts at 1
         watch(done, 10)
     assert capsys.readouterr().err.splitlines()[1:] == [
         "solving: 9 of 10, about 5 s left",
@@ -58,7 +58,7 @@ def test_a_piece_of_work_as_large_as_the_last_has_a_time_left_of_its_own(
     ]
 
 
-def test_training_promises_no_end_but_the_certificate(
+def test_training_progress_names_no_end_but_the_certificate(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("alga.training.recipes.find", lambda name, task: tiny())
@@ -74,7 +74,7 @@ def test_training_promises_no_end_but_the_certificate(
         )
 
 
-def test_the_reproduction_promises_no_end_but_the_certificate(
+def test_reproduction_progress_names_no_end_but_the_certificate(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reproduced(folder: Path, scale: object, show: paper.Show, author: object) -> None:
@@ -91,7 +91,7 @@ def test_the_reproduction_promises_no_end_but_the_certificate(
 
 @pytest.mark.parametrize("engine", ["table", "sequential", "lookahead"])
 @pytest.mark.parametrize("named", [True, False])
-def test_the_progress_of_pairs_counts_problems_over_all_blocks(
+def test_pairs_progress_counts_problems_across_blocks(
     engine: str, named: bool, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 4)
@@ -113,7 +113,7 @@ def test_the_progress_of_pairs_counts_problems_over_all_blocks(
     ("until", "total", "shown"),
     [("certified", 400, "10 of at most 400, until certified"), ("", 400, " 10/400 "), ("", 0, " 10/? ")],
 )
-def test_the_bar_shows_an_end_only_where_there_is_one(
+def test_bar_shows_an_end_only_if_it_is_known(
     until: str, total: int, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Console(file=io.StringIO(), width=120, force_terminal=True, no_color=True)

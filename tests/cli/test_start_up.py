@@ -1,4 +1,4 @@
-"""Starting up: nothing slow is imported, and what cannot be loaded is explained in one line."""
+"""Start-up: nothing slow is imported, and a missing library is explained in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alga.cli.app import main
 from alga.runs import SHIPPED
 
 
-def test_help_mistakes_and_certified_sums_do_not_wait_for_torch() -> None:
+def test_help_errors_and_certified_sums_do_not_import_torch() -> None:
     script = "import sys; sys.argv = {!r}; import alga.cli.app\ntry: alga.cli.app.main()\nexcept SystemExit: pass\n"
     script += (
         "slow = [name for name in ('torch', 'numpy', 'numba', 'matplotlib') if name in sys.modules]\nassert not slow"
@@ -44,7 +44,7 @@ def test_help_mistakes_and_certified_sums_do_not_wait_for_torch() -> None:
         pytest.param(["add", "1", "2", "--engine", "sequential"], marks=pytest.mark.slow),
     ],
 )
-def test_a_gigabyte_of_address_space_is_enough(arguments: list[str]) -> None:
+def test_one_gigabyte_of_address_space_is_enough(arguments: list[str]) -> None:
     command = ["bash", "-c", f'ulimit -v 1048576; exec {sys.executable} -m alga "$@"', "bash", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
@@ -57,14 +57,14 @@ def test_a_gigabyte_of_address_space_is_enough(arguments: list[str]) -> None:
         ("torch", "train --out nowhere", "alga: this needs torch: in ALGA's checkout, pip install -e '.[train]'"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_in_one_line(package: str, arguments: str, said: str, tmp_path: Path) -> None:
-    """As in too little memory, or where it is not installed."""
+def test_missing_library_is_a_one_line_error(package: str, arguments: str, said: str, tmp_path: Path) -> None:
+    """As with too little memory, or when it is not installed."""
     done = _without(package, arguments, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(said)
 
 
-def test_what_is_wrong_in_our_own_files_keeps_its_traceback(tmp_path: Path) -> None:
+def test_import_error_in_our_own_files_keeps_its_traceback(tmp_path: Path) -> None:
     assert "Traceback" in _without("alga.network.decoder", "add 1 2 --engine sequential", tmp_path).stderr
 
 
@@ -76,7 +76,7 @@ def _without(package: str, arguments: str, folder: Path) -> subprocess.Completed
 
 
 @pytest.mark.parametrize("threads", ["0", pytest.param("-3", marks=pytest.mark.slow)])
-def test_a_number_of_threads_that_numba_refuses_is_one_line(threads: str) -> None:
+def test_thread_count_refused_by_numba_is_one_line(threads: str) -> None:
     command = [sys.executable, "-m", "alga", "add", "1", "2", "--engine", "sequential"]
     env = {**os.environ, "NUMBA_NUM_THREADS": threads}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
@@ -84,7 +84,7 @@ def test_a_number_of_threads_that_numba_refuses_is_one_line(threads: str) -> Non
     assert done.stderr == f"alga: NUMBA_NUM_THREADS must be at least 1, got {threads!r}\n"
 
 
-def test_a_bug_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ValueError("ours")
 
@@ -97,7 +97,7 @@ def test_a_bug_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture(scope="module")
 def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as one zip, as Python can import it."""
+    """The package as a zip that Python can import."""
     path = tmp_path_factory.mktemp("zip") / "alga.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in SHIPPED.parents[1].rglob("*.py"):
@@ -108,7 +108,7 @@ def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("arguments", [["add", "1", "2"], ["certify"], ["tasks"], ["solve", "parity", "1"]])
-def test_a_package_inside_a_zip_says_what_it_needs(arguments: list[str], zipped: Path) -> None:
+def test_package_in_a_zip_says_what_it_needs(arguments: list[str], zipped: Path) -> None:
     script = f"import sys; sys.path.insert(0, {str(zipped)!r}); sys.argv = ['alga', *{arguments}]\n"
     script += "import alga; assert '.zip' in alga.__file__; from alga.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

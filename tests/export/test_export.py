@@ -1,4 +1,4 @@
-"""Files for elsewhere: the table in other languages, the network in another runtime."""
+"""Exports: the table in other languages, the network in another runtime."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PAGE = ROOT / "docs" / "export.md"
 
 
 def example(language: str, number: int = 0) -> str:
-    """Return an example of docs/export.md as it stands there."""
+    """Return an example from docs/export.md, verbatim."""
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)[number]
 
 
-def test_the_table_runs_by_the_documented_python(tmp_path: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_runs_with_the_documented_python(tmp_path: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     written = alga("export", "table.json")
     assert written.code == 0
@@ -34,7 +34,7 @@ def test_the_table_runs_by_the_documented_python(tmp_path: Path, alga: Alga, mon
     assert ran.stdout == "74550\n"
 
 
-def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Solver) -> None:
+def test_table_runs_with_the_documented_javascript(tmp_path: Path, adder: Solver) -> None:
     (tmp_path / "table.json").write_bytes(export.table(adder))
     more = 'console.log(solve("9".repeat(50), "1"), solve("0", "000"), solve("7", "123"));'
     (tmp_path / "run.js").write_text(example("js") + more)
@@ -42,7 +42,7 @@ def test_the_table_runs_by_the_documented_javascript(tmp_path: Path, adder: Solv
     assert ran.stdout.split() == ["74550", str(10**50), "0", "130"]
 
 
-def test_the_table_says_what_it_is(adder: Solver) -> None:
+def test_table_describes_itself(adder: Solver) -> None:
     content = json.loads(export.table(adder))
     assert (content["format"], content["task"], content["certified"]) == ("alga-table-1", "addition", True)
     assert content["weights_sha256"] == adder.run.sha256
@@ -58,7 +58,7 @@ def test_the_table_says_what_it_is(adder: Solver) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["out.txt"], ["out.onnx", "--format", "abacus"], ["nowhere/table.json"], ["."]])
-def test_what_cannot_be_written_is_refused_in_one_line(
+def test_impossible_export_is_a_one_line_error(
     alga: Alga, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -67,17 +67,15 @@ def test_what_cannot_be_written_is_refused_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_the_optional_packages_the_error_says_how_to_get_them(
-    adder: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_export_packages_error_says_how_to_install(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     hint = r"ONNX export needs onnxruntime: in ALGA's checkout, pip install -e '.\[export\]'"
     with pytest.raises(AlgaError, match=hint):
         export.onnx(adder)
 
 
-def test_a_runtime_that_answers_one_prompt_otherwise_is_refused(adder: Solver) -> None:
-    """Stand in for onnxruntime with the network itself, then let it be wrong on one prompt, alone or in a batch."""
+def test_runtime_with_one_different_answer_is_refused(adder: Solver) -> None:
+    """Replace onnxruntime with the network itself, wrong on one prompt, alone or in a batch."""
     import numpy as np
 
     tokens, domain = adder.run.config.tokens, list(tasks.find("addition").domain)
@@ -99,7 +97,7 @@ def test_a_runtime_that_answers_one_prompt_otherwise_is_refused(adder: Solver) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["addition", "addition-lookahead"])
-def test_onnxruntime_answers_as_the_network_does(
+def test_onnxruntime_matches_the_network(
     model: str, tmp_path: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
-"""The fault harness, `make faults`: what happens to people's machines, done to ALGA on purpose, and what was left.
+"""The fault harness, `make faults`: injects kills, full disks, signals and damage, and checks what is left.
 
-commands.py   the command `alga`, started and struck at a moment
-bench.py      the folder that the harness works in, and what undisturbed commands leave
-kills.py, disk.py, signals.py, flips.py, strangers.py   the faults; each brings the work to its end and compares
+commands.py   starts the command `alga` and sends it a signal at a chosen moment
+bench.py      the harness's folder, and reference results of undisturbed commands
+kills.py, disk.py, signals.py, flips.py, strangers.py   the faults; each finishes the work and compares
 page.py       results -> docs/reliability.md
 """

@@ -1,4 +1,4 @@
-"""`make faults`: inject every fault as often as asked for, then write results and page; can be stopped and goes on."""
+"""`make faults`: inject every fault the requested number of times, then write results and page; can be resumed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-# One thread each: the harness forks, and people's machines have other work. Set before numpy and torch are imported.
+# One thread per process, since the harness forks. Must be set before numpy and torch are imported.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-ROUNDS_WITHOUT = 200  # in a row that injected nothing: something is wrong with the harness
+ROUNDS_WITHOUT = 200  # in a row without a fault: the harness is broken
 LARGEST_LOG = 2**26  # bytes
 IN_NAMESPACE = "ALGA_FAULTS_IN_NAMESPACE"
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _enter_namespace() -> None:
-    """Begin again in a mount namespace of our own, where small disks can be mounted; without one where that fails."""
+    """Restart in a private mount namespace, where small disks can be mounted; without one if that fails."""
     for options in (["--mount"], ["--map-root-user", "--mount"]):
         enter = ["unshare", *options]
         try:
@@ -104,7 +104,7 @@ def _enter_namespace() -> None:
 
 
 class _Meter:
-    """How far it is, and about how long it will still take."""
+    """Progress and estimated time left."""
 
     def __init__(self, faults: list[Any], rows: list[dict[str, Any]], cut: bool) -> None:
         self._left = {fault.name: (fault.cut if cut else fault.count) * fault.seconds for fault in faults}

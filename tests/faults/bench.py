@@ -1,4 +1,4 @@
-"""The folder that the harness works in, what undisturbed commands leave there, and what "nothing lost" means."""
+"""The harness's folder, reference results of undisturbed commands, and what "nothing lost" means."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ LINES = {"metrics.jsonl"}
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault: how it is injected, how often, and what must be so afterwards."""
+    """One kind of fault: how it is injected, how often, and what must hold afterwards."""
 
     kind: str
     during: str
     promise: str
     count: int
     cut: int  # in the short version
-    seconds: float  # that one takes, about: for the time left
-    inject: Callable[[Bench, Random], int]  # one round; returns how many it injected, raises AssertionError if one lost
-    part: str = ""  # of what it strikes, where that is done part by part
+    seconds: float  # per fault, roughly; for the time left
+    inject: Callable[[Bench, Random], int]  # one round: returns the number injected, raises AssertionError on a loss
+    part: str = ""  # which part it hits, if it goes part by part
 
     @property
     def name(self) -> str:
-        """What it is called in the harness's own files."""
+        """Its name in the harness's files."""
         return f"{self.kind}, {self.during} {self.part}".rstrip()
 
 
 class Bench:
-    """A folder, with what undisturbed commands leave, made on first use and kept."""
+    """A folder with reference results of undisturbed commands, made on first use and cached."""
 
     def __init__(self, folder: Path, mounts: bool) -> None:
         self.folder, self.mounts = folder, mounts
@@ -61,7 +61,7 @@ class Bench:
 
     def run(self, *arguments: object, warm: bool = True, cwd: Path | None = None) -> Command:
         """Start a command."""
-        self._started += 1  # what a killed command has started may write to its log yet
+        self._started += 1  # children of a killed command may still write to its log
         return Command(*arguments, log=self.folder / "logs" / f"{self._started % 100}", warm=warm, cwd=cwd)
 
     def fresh(self, name: str = "work") -> Path:
@@ -80,7 +80,7 @@ class Bench:
 
     @cached_property
     def trained(self) -> Path:
-        """A run that was never disturbed, by the command as people type it."""
+        """An undisturbed run, made by the real command."""
 
         def make(folder: Path) -> None:
             assert self.run(*TRAIN, "--out", folder / "run", warm=False).wait() == 0
@@ -89,7 +89,7 @@ class Bench:
 
     @cached_property
     def unfinished(self) -> Path:
-        """A run that was asked to stop in the middle."""
+        """A run stopped midway by a signal."""
 
         def make(folder: Path) -> None:
             command = self.run(*TRAIN, "--out", folder / "run")
@@ -105,7 +105,7 @@ class Bench:
 
     @cached_property
     def swept(self) -> Path:
-        """A folder with a plan and the results of a sweep that was never disturbed."""
+        """A folder with a plan and the results of an undisturbed sweep."""
 
         def make(folder: Path) -> None:
             (folder / "plan.toml").write_text(PLAN)
@@ -128,7 +128,7 @@ class Bench:
 
     @cached_property
     def exported(self) -> dict[str, bytes]:
-        """What undisturbed exports write, by file name."""
+        """The files of undisturbed exports, by name."""
 
         def make(folder: Path) -> None:
             for name, arguments in EXPORTS.items():
@@ -147,22 +147,22 @@ class Bench:
             path.write_text(f"{time.monotonic() - began}")
         return float(path.read_text())
 
-    # --- bringing work to its end, and comparing ----------------------------------------------------------------------
+    # --- finishing the work, and comparing ----------------------------------------------------------------------------
 
-    def go_on(self, run: Path) -> tuple[object, ...]:
-        """Return the command that continues a training, or begins it where nothing was begun."""
+    def resume_command(self, run: Path) -> tuple[object, ...]:
+        """Return the command that resumes a training, or starts it if nothing was started."""
         return ("train", "--resume", run) if (run / "config.json").exists() else (*TRAIN, "--out", run)
 
     def finish_training(self, run: Path) -> None:
-        """Continue a training to its end; demand what an undisturbed one leaves, to the bit."""
+        """Resume a training to its end; require the same bits as an undisturbed one."""
         if not ended(run):
-            command = self.run(*self.go_on(run))
+            command = self.run(*self.resume_command(run))
             assert command.wait() == 0, command.err
         whole(run)
         same_run(run, self.trained)
 
     def finish_sweep(self, out: Path) -> None:
-        """Continue a sweep to its end; demand the results of an undisturbed one."""
+        """Resume a sweep to its end; require the results of an undisturbed one."""
         command = self.run("lab", "sweep", self.swept / "plan.toml", "--out", out, "--workers", 2)
         assert command.wait() in {0, 1}, command.err
         assert results(out) == results(self.swept / "plan.jsonl"), "the results are not those of an undisturbed sweep"
@@ -173,12 +173,12 @@ EXPORTS: dict[str, tuple[object, ...]] = {"table.json": (), "parity.onnx": ("--m
 
 
 def ended(run: Path) -> bool:
-    """Tell whether a training has come to its end and been written whole: there is nothing to resume."""
+    """Tell whether a training has finished and is fully written, so there is nothing to resume."""
     return (run / "certificate.json").exists() and not (run / CHECKPOINT).exists()
 
 
 def whole(run: Path) -> None:
-    """Demand that what looks whole in a run folder is: whatever loads is right, and nothing else lies about."""
+    """Require that a run which loads is right, and that the folder has no other files."""
     if not run.exists():
         return
     names = {path.name for path in run.iterdir()}
@@ -196,7 +196,7 @@ def whole(run: Path) -> None:
 
 
 def same_run(run: Path, other: Path) -> None:
-    """Demand that two finished runs are the same, clocks aside, and that nothing is left over."""
+    """Require that two finished runs are equal apart from times, with no leftover files."""
     expected = {path.name for path in other.iterdir()}
     assert {path.name for path in run.iterdir()} == expected, "other files than an undisturbed run"
     for name in ("model.safetensors", "table.json", "certificate.json", "config.json", "README.md"):
@@ -207,17 +207,17 @@ def same_run(run: Path, other: Path) -> None:
 
 
 def lines(path: Path) -> list[str]:
-    """Return a file's lines, none where there is no file."""
+    """Return a file's lines; none if it does not exist."""
     return path.read_text().splitlines() if path.exists() else []
 
 
 def untimed(line: str) -> dict[str, Any]:
-    """Return a line of JSON without what a clock measured."""
+    """Return a line of JSON without measured times."""
     return {key: value for key, value in json.loads(line).items() if key not in {"seconds", "all_seconds"}}
 
 
 def results(path: Path) -> dict[str, Any]:
-    """Return a sweep's results by their settings, without what a clock measured; each is there once."""
+    """Return a sweep's results by settings, without measured times; each must occur once."""
     rows = [json.loads(line) for line in lines(path)]
     named = {json.dumps(row["settings"], sort_keys=True): untimed(json.dumps(row["result"])) for row in rows}
     assert len(named) == len(rows), "a run is there twice"
@@ -225,7 +225,7 @@ def results(path: Path) -> dict[str, Any]:
 
 
 def clean(folder: Path) -> None:
-    """Demand that no half-written file and no lock is left."""
+    """Require that no half-written file and no lock is left."""
     left = [path.name for path in folder.iterdir() if path.name.endswith((UNFINISHED, checksums.WAITING, files.LOCK))]
     assert not left, f"left over: {left}"
 

@@ -1,8 +1,8 @@
-"""The command `alga`, started and struck at a moment.
+"""Start the command `alga`, and send it a signal at a chosen moment.
 
-Cold, it is the command as people type it. Warm, it is the same command in a fork of this process, which has imported
-torch already: on a busy machine that import takes ten seconds, and kills should meet the work, not the import. A warm
-training also saves its checkpoint every 0.2 s instead of every 5, so that kills meet that too.
+Cold, it is the real command. Warm, it is the same command in a fork of this process, which has already imported
+torch: on a busy machine that import takes ten seconds, and kills should hit the work, not the import. A warm
+training also saves its checkpoint every 0.2 s instead of every 5, so that kills hit that too.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-PATIENCE = 300.0  # seconds: what takes longer hangs
+PATIENCE = 300.0  # seconds; anything longer is a hang
 CHECKPOINT_SECONDS = 0.2
-END_WITH_PARENT = 1  # PR_SET_PDEATHSIG, of Linux
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG (Linux)
 
 Arguments = tuple[object, ...]
 
 
 class Command:
-    """A running command; its output goes to files, which outlive a kill."""
+    """A running command; its output goes to files, which survive a kill."""
 
     def __init__(self, *arguments: object, log: Path, warm: bool = True, cwd: Path | None = None) -> None:
         self.log, self._code = log, None
@@ -37,11 +37,11 @@ class Command:
             self._become([str(argument) for argument in arguments], warm, cwd)
 
     def _become(self, arguments: list[str], warm: bool, cwd: Path | None) -> None:
-        """Be the command, in the child; never return."""
+        """Become the command in the child; never returns."""
         code = 70
         try:
             os.setsid()
-            ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)  # where the harness itself is stopped
+            ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)  # if the harness itself is stopped
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
             for number, name in ((0, os.devnull), (1, f"{self.log}.out"), (2, f"{self.log}.err")):
@@ -73,14 +73,14 @@ class Command:
             os._exit(code)
 
     def poll(self) -> int | None:
-        """Return the exit code, below 0 where a signal ended it; None while it runs."""
+        """Return the exit code, negative if a signal ended it; None while it runs."""
         if self._code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._code = os.waitstatus_to_exitcode(status) if pid else None
         return self._code
 
     def wait(self, seconds: float = PATIENCE) -> int:
-        """Wait for the end."""
+        """Wait until it ends."""
         until = time.monotonic() + seconds
         while (code := self.poll()) is None:
             if time.monotonic() > until:
@@ -96,25 +96,25 @@ class Command:
 
     @property
     def out(self) -> str:
-        """What it has written to stdout."""
+        """Its stdout so far."""
         return Path(f"{self.log}.out").read_text(errors="replace")
 
     @property
     def err(self) -> str:
-        """What it has written to stderr."""
+        """Its stderr so far."""
         return Path(f"{self.log}.err").read_text(errors="replace")
 
     @property
     def said(self) -> list[str]:
-        """The lines of stderr that are not progress."""
+        """The lines of stderr without progress."""
         return [line for line in self.err.splitlines() if line and " of " not in line.partition(",")[0]]
 
 
 def moment(rng: random.Random, seconds: float, folder: Path, most: int = 25) -> Callable[[Command], bool]:
-    """Return a wait for a random moment of a command that takes so long; it tells whether the moment came in time.
+    """Return a function that waits for a random moment of a command; it returns False if the command ended first.
 
-    Half of the moments are points in time; the other half are just after a random change in the folder that it writes
-    to, of `most` or fewer, where files are being made, renamed and removed.
+    Half of the moments are random times; the other half come right after a random change in the output folder,
+    one of the first `most`, when files are being created, renamed and removed.
     """
     if rng.random() < 0.5:
         until = rng.uniform(0, seconds)
@@ -153,7 +153,7 @@ def _state(folder: Path) -> list[tuple[str, int]]:
 
 
 def children(parent: int) -> list[int]:
-    """Return the processes that a process has started."""
+    """Return the children of a process."""
     return [pid for pid, above in _parents() if above == parent]
 
 
@@ -164,5 +164,5 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def alive(pids: list[int]) -> list[int]:
-    """Return those of some processes that still run."""
+    """Return the processes that are still running."""
     return [pid for pid in pids if Path(f"/proc/{pid}/cwd").exists()]

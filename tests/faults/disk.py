@@ -1,6 +1,6 @@
-"""A full disk, and a folder that cannot be written to: on small file systems of the harness's own.
+"""Full disks and read-only folders, on small file systems of the harness.
 
-They are mounted in a mount namespace (`unshare`), so nobody else sees them and they go with the harness.
+They are mounted in a mount namespace (`unshare`): invisible to others, and gone when the harness ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGE = 4096
 
 @contextlib.contextmanager
 def small_disk(bench: Bench, size: int) -> Iterator[Path]:
-    """Yield a folder on a file system of so many bytes."""
+    """Yield a folder on a file system of this many bytes."""
     folder = bench.fresh("disk")
     _mount("-t", "tmpfs", "-o", f"size={size // PAGE * PAGE}", "faults", folder)
     try:
@@ -30,13 +30,13 @@ def small_disk(bench: Bench, size: int) -> Iterator[Path]:
 
 
 def grow(folder: Path) -> None:
-    """Give a small disk room for everything."""
+    """Make a small disk large enough."""
     _mount("-o", "remount,size=256m", folder)
 
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Have a folder refuse every write, root's too."""
+    """Make a folder read-only, even for root."""
     _mount("--bind", folder, folder)
     try:
         _mount("-o", "remount,bind,ro", folder)
@@ -50,7 +50,7 @@ def _mount(*arguments: object) -> None:
 
 
 def refused(command: object, reason: str) -> None:
-    """Demand exit code 2 and one line that names the reason."""
+    """Require exit code 2 and one line with the reason."""
     code, said = command.wait(), command.said  # type: ignore[attr-defined]
     assert code == 2, f"exit code {code}: {said}"
     assert len(said) == 1, f"expected one line, got {said}"
@@ -61,7 +61,7 @@ FULL = "no space left on device"
 
 
 def full_training(bench: Bench, rng: Random) -> int:
-    """Train on a disk that is too small; make room, go on."""
+    """Train on a disk that is too small; make room and resume."""
     used = sum(-(-path.stat().st_size // PAGE) * PAGE for path in bench.trained.iterdir())
     with small_disk(bench, rng.randint(2, used // PAGE) * PAGE) as disk:
         command = bench.run(*TRAIN, "--out", disk / "run")
@@ -81,7 +81,7 @@ def full_sweep(bench: Bench, rng: Random) -> int:
         out = disk / "out.jsonl"
         some = "\n".join(lines(bench.swept / "plan.jsonl")[: rng.randint(0, 2)])
         if some:
-            # Then spaces to just before the end of the page, so that the next line breaks off.
+            # Then pad with spaces almost to the end of the page, so that the next line is cut short.
             out.write_text(f"{some.ljust(-(-len(some) // PAGE) * PAGE - rng.randint(1, 300))}\n")
         with (disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
             while True:
@@ -121,7 +121,7 @@ def _full_file(bench: Bench, rng: Random, arguments: tuple[object, ...], name: s
 
 
 def cannot_write(bench: Bench, rng: Random) -> int:
-    """Ask for each kind of writing in a folder that refuses it; then use what lies there."""
+    """Try each kind of write in a read-only folder; then use what is there."""
     folder = bench.fresh()
     copied(bench.unfinished, folder / "unfinished")
     copied(bench.trained, folder / "run")

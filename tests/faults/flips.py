@@ -1,4 +1,4 @@
-"""Bits that flip: in every file of every shipped network, and in the checkpoint of a training."""
+"""Bit flips in every file of every shipped network, and in the checkpoint of a training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from alga.base.errors import AlgaError
 from alga.training.trainer import Training
 from tests.faults.bench import Bench, Fault, copied
 
-REGIONS = 24  # of a file, each of which has a bit flipped; the first and the last byte too
+REGIONS = 24  # of a file, one flip in each; also in the first and the last byte
 
 
 def shipped(name: str, bench: Bench, rng: Random) -> int:
@@ -48,7 +48,7 @@ def refused(load: Callable[[], object]) -> bool:
 
 
 def flips(path: Path, rng: Random) -> Iterator[int]:
-    """Yield places at which one bit of a file is flipped until the next is asked for."""
+    """Flip one bit of a file at a time, yielding its place; undo it before the next."""
     whole = path.read_bytes()
     for place in sorted(_places(len(whole), rng)):
         changed = bytearray(whole)
@@ -63,7 +63,7 @@ def _places(size: int, rng: Random) -> set[int]:
     return {0, size - 1} | {rng.randrange(start, stop) for start, stop in regions if start < stop}
 
 
-LEAST = 7 * REGIONS  # flips in one network: it has seven files
+LEAST = 7 * REGIONS  # flips in one network of seven files
 FAULTS: tuple[Fault, ...] = (
     *(
         Fault("bit flip", "every file of every shipped network", "refused in one line", LEAST, cut, 0.05,

@@ -12,17 +12,17 @@ from random import Random
 from tests.faults.bench import EXPORTS, TRAIN, Bench, Fault, clean, ended, results, whole
 from tests.faults.commands import Command, alive, children, moment
 
-COLD = 0.1  # the share of kills that strike the command as people type it, start-up and all
-WORKERS_END = 4.0  # seconds that a sweep's workers may outlive it
+COLD = 0.1  # the share of kills that hit the real command, including start-up
+WORKERS_END = 4.0  # seconds that workers may outlive their sweep
 
 
 def training(bench: Bench, rng: Random) -> int:
-    """Kill a training one to three times, then let it come to its end."""
+    """Kill a training one to three times, then let it finish."""
     _ = bench.trained
     seconds = bench.seconds("train", *TRAIN, "--out", bench.folder / "work" / "run")
     run, kills = bench.fresh() / "run", 0
     for _ in range(rng.randint(1, 3)):
-        if ended(run) or not _struck(bench, rng, bench.go_on(run), seconds, run):
+        if ended(run) or not _kill_during(bench, rng, bench.resume_command(run), seconds, run):
             break
         kills += 1
         whole(run)
@@ -30,10 +30,10 @@ def training(bench: Bench, rng: Random) -> int:
     return kills
 
 
-def _struck(
+def _kill_during(
     bench: Bench, rng: Random, arguments: tuple[object, ...], seconds: float, watched: Path, **limit: int
 ) -> bool:
-    """Run a command and kill it; say whether the kill came before its end."""
+    """Run a command and kill it; return whether it was still running."""
     warm = rng.random() >= COLD
     strike = moment(rng, seconds if warm else 3 * seconds, watched, **limit)
     command = bench.run(*arguments, warm=warm)
@@ -46,7 +46,7 @@ def _struck(
 
 
 def sweep(bench: Bench, rng: Random) -> int:
-    """Kill a sweep, or one of its processes, several times, then let it come to its end."""
+    """Kill a sweep, or one of its processes, several times, then let it finish."""
     workers = rng.choice((1, 1, 2))
     plan, out, kills = bench.swept / "plan.toml", bench.fresh() / "out.jsonl", 0
     seconds = bench.seconds(
@@ -61,7 +61,7 @@ def sweep(bench: Bench, rng: Random) -> int:
             _strike_sweep(command, rng)
         code = command.wait()
         assert code in {0, 1, -signal.SIGKILL}, f"exit code {code}: {command.err}"
-        if code in {0, 1}:  # it has come to its end: from the beginning
+        if code in {0, 1}:  # it had finished: start over
             assert results(out) == results(bench.swept / "plan.jsonl")
             out.unlink()
     bench.finish_sweep(out)
@@ -69,7 +69,7 @@ def sweep(bench: Bench, rng: Random) -> int:
 
 
 def _strike_sweep(command: Command, rng: Random) -> None:
-    """Kill a sweep, and see that its workers end; or kill a worker, or one of the processes that look after them."""
+    """Kill a sweep and check that its workers end; or kill a worker or a helper process."""
     started = children(command.pid)
     if len(started) > 1 and rng.random() < 0.15:
         with contextlib.suppress(ProcessLookupError):
@@ -84,7 +84,7 @@ def _strike_sweep(command: Command, rng: Random) -> None:
 
 
 def export(bench: Bench, rng: Random) -> int:
-    """Kill an export; the file is the old one or the new one, and the next export makes the new one."""
+    """Kill an export; the file must be the old or the new one, and the next export must write the new one."""
     name = "parity.onnx" if rng.random() < 0.3 else "table.json"
     return _to_file(bench, rng, f"export-{name}", ("export", bench.folder / "work" / name, *EXPORTS[name]), name)
 
@@ -103,7 +103,7 @@ def _to_file(bench: Bench, rng: Random, kind: str, arguments: tuple[object, ...]
     if before is not None:
         path.write_bytes(before)
     for _ in range(rng.randint(1, 4)):
-        if not _struck(bench, rng, arguments, seconds, path.parent, most=12 if name == "sum" else 3):
+        if not _kill_during(bench, rng, arguments, seconds, path.parent, most=12 if name == "sum" else 3):
             break
         kills += 1
         assert content(path) in (before, expected), "half a file looks whole"
@@ -115,7 +115,7 @@ def _to_file(bench: Bench, rng: Random, kind: str, arguments: tuple[object, ...]
 
 
 def content(path: Path) -> bytes | None:
-    """Return what a file holds, None where there is none."""
+    """Return the content of a file; None if it does not exist."""
     return path.read_bytes() if path.exists() else None
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM, Ctrl-C while the command starts, and two trainings that want one folder."""
+"""SIGTERM, Ctrl-C during start-up, and two trainings in one folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMINATED, INTERRUPTED = 143, 130
 
 
 def stopped(command: Command, code: int = TERMINATED) -> None:
-    """Demand that a command has ended in good order: its exit code, at most one line."""
+    """Require a clean exit: the right exit code and at most one line."""
     ended = command.wait(60)
     assert ended == code, f"exit code {ended}: {command.err[-500:]}"
     assert "Traceback" not in command.err, command.err[-500:]
@@ -24,7 +24,7 @@ def stopped(command: Command, code: int = TERMINATED) -> None:
 
 
 def training(bench: Bench, rng: Random) -> int:
-    """Ask a training to stop; go on."""
+    """Stop a training; resume it."""
     _ = bench.trained
     seconds = bench.seconds("train", *TRAIN, "--out", bench.folder / "work" / "run")
     run = bench.fresh() / "run"
@@ -44,7 +44,7 @@ def training(bench: Bench, rng: Random) -> int:
 
 
 def sweep(bench: Bench, rng: Random) -> int:
-    """Ask a sweep to stop; go on."""
+    """Stop a sweep; resume it."""
     plan, out = bench.swept / "plan.toml", bench.fresh() / "out.jsonl"
     command = bench.run("lab", "sweep", plan, "--out", out, "--workers", 2, warm=False)
     while not out.exists() and command.poll() is None:
@@ -56,7 +56,7 @@ def sweep(bench: Bench, rng: Random) -> int:
 
 
 def _end_with_workers(command: Command) -> bool:
-    """Ask a command to stop, and see its workers end with it; False where it had ended by itself."""
+    """Stop a command and check that its workers end; False if it had already ended."""
     started = children(command.pid)
     if (code := command.poll()) is not None:
         assert code in {0, 1}, command.err
@@ -73,7 +73,7 @@ def _end_with_workers(command: Command) -> bool:
 
 
 def studies(bench: Bench, rng: Random) -> int:
-    """Ask the lab or the comparison to stop; all that is in their files are whole lines."""
+    """Stop the lab or the comparison; their files must contain only whole lines."""
     folder = bench.fresh()
     arguments: tuple[object, ...] = rng.choice(
         (
@@ -93,7 +93,7 @@ def studies(bench: Bench, rng: Random) -> int:
 
 
 def to_a_file(bench: Bench, rng: Random) -> int:
-    """Ask an addition from files to a file, or an export, to stop."""
+    """Stop an addition from files to a file, or an export."""
     add = ("add", f"@{bench.numbers / 'a'}", f"@{bench.numbers / 'b'}", "--out", bench.folder / "work" / "sum")
     export = ("export", bench.folder / "work" / "parity.onnx", *EXPORTS["parity.onnx"])
     kind, arguments, name = rng.choice((("add", add, "sum"), ("export-parity.onnx", export, "parity.onnx")))
@@ -131,24 +131,24 @@ def starting(bench: Bench, rng: Random) -> int:
 
 
 def _begun(pid: int) -> bool:
-    """Tell whether Python itself has started and is at the command: before that, Ctrl-C is not ours to handle."""
+    """Tell whether Python has started and reached ALGA; before that, ALGA cannot handle Ctrl-C."""
     try:
         handled = next(
             line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")
         )
     except (OSError, StopIteration):
         return False
-    return bool(int(handled.split()[1], 16) >> (signal.SIGTERM - 1) & 1)  # alga listens to SIGTERM, Python does not
+    return bool(int(handled.split()[1], 16) >> (signal.SIGTERM - 1) & 1)  # alga handles SIGTERM, Python does not
 
 
 def two_trainings(bench: Bench, rng: Random) -> int:
-    """Start two trainings on one folder: at the same time, one after the other, or after the first was killed."""
+    """Start two trainings in one folder: at the same time, one after the other, or after the first was killed."""
     _ = bench.trained
     run = bench.fresh() / "run"
     way = rng.choice(("together", "second", "resumed", "killed"))
     if way == "resumed":
         copied(bench.unfinished, run)
-    first = bench.run(*bench.go_on(run))
+    first = bench.run(*bench.resume_command(run))
     if way in {"second", "killed"}:
         while not (run / "metrics.jsonl").exists() and first.poll() is None:
             time.sleep(0.001)
@@ -157,7 +157,7 @@ def two_trainings(bench: Bench, rng: Random) -> int:
         first.wait()
         bench.finish_training(run)
         return 1
-    second = bench.run(*(bench.go_on(run) if way == "resumed" else (*TRAIN, "--out", run)))
+    second = bench.run(*(bench.resume_command(run) if way == "resumed" else (*TRAIN, "--out", run)))
     if way != "second":
         codes = sorted((first.wait(), second.wait()))
         assert codes == [0, 2], f"exit codes {codes}: {first.err} {second.err}"

@@ -1,4 +1,4 @@
-"""Links and pipes in the place of a run's files, as strangers may send; full disks and kills while one is certified."""
+"""Links and pipes in place of a run's files; full disks and kills while a certificate is saved."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.faults.bench import Bench, Fault, clean, copied, whole
 from tests.faults.commands import moment
 from tests.faults.disk import FULL, PAGE, grow, refused, small_disk
 
-PROVEN = {0, 1}  # exit codes: whether float64 is proven is not the question here
+PROVEN = {0, 1}  # either exit code: whether float64 is proven does not matter here
 
 
-def everything(folder: Path) -> dict[str, bytes | str]:
-    """Return what lies in a folder: files' contents, links' targets, the rest by its kind."""
+def content_of(folder: Path) -> dict[str, bytes | str]:
+    """Return a folder's content: bytes of files, targets of links, kinds of everything else."""
     return {
         path.name: str(path.readlink()) if path.is_symlink()
         else path.read_bytes() if path.is_file()
@@ -29,24 +29,24 @@ def everything(folder: Path) -> dict[str, bytes | str]:
 
 
 def strength(run: Path) -> str:
-    """Return how far a run is certified; it must be."""
+    """Return the strength of a run's certificate; the run must be certified."""
     certificate = runs.load(run).certificate
     assert certificate is not None, "the certificate is lost"
     return certificate.strength
 
 
 def full_certificate(bench: Bench, rng: Random) -> int:
-    """Keep a new certificate on a disk that is too small for both; make room, keep it."""
+    """Save a new certificate on a disk that is too small; make room and save again."""
     used = sum(-(-path.stat().st_size // PAGE) * PAGE for path in bench.trained.iterdir())
     with small_disk(bench, used + rng.randint(0, 4) * PAGE) as disk:
         run = copied(bench.trained, disk / "run")
-        before = everything(run)
+        before = content_of(run)
         command = bench.run("certify", run, "--proof", "--save")
         if command.wait() in PROVEN:
             assert strength(run) == "proven"
             return 0
         refused(command, FULL)
-        assert everything(run) == before, "a full disk has changed the run"
+        assert content_of(run) == before, "a full disk has changed the run"
         assert strength(run) == "checked"
         grow(disk)
         assert bench.run("certify", run, "--proof", "--save").wait() in PROVEN
@@ -56,7 +56,7 @@ def full_certificate(bench: Bench, rng: Random) -> int:
 
 
 def killed_certificate(bench: Bench, rng: Random) -> int:
-    """Kill a command that keeps a new certificate; the run is the old one or the new one."""
+    """Kill a command that saves a new certificate; the run must be the old or the new one."""
     _ = bench.trained
     keep = ("certify", bench.folder / "work" / "run", "--proof", "--save")
     timed = copied(bench.trained, bench.fresh("timed") / "run")
@@ -76,12 +76,12 @@ def killed_certificate(bench: Bench, rng: Random) -> int:
 
 
 def links(bench: Bench, rng: Random) -> int:
-    """Put a link to somewhere else in the place of each file of a run."""
+    """Replace each file of a run with a link to a file elsewhere."""
     return sum(_exchanged(bench, name, run, command, "is a link") for name, run, command in _places(bench))
 
 
 def pipes(bench: Bench, rng: Random) -> int:
-    """Put a pipe, which would be waited for, in the place of each file of a run."""
+    """Replace each file of a run with a pipe, on which a read would hang."""
     return sum(_exchanged(bench, name, run, command, "got a pipe") for name, run, command in _places(bench))
 
 
@@ -105,9 +105,9 @@ def _exchanged(bench: Bench, name: str, from_run: Path, command: tuple[object, .
         (run / name).symlink_to(outside)
     else:
         os.mkfifo(run / name)
-    before = everything(run)
+    before = content_of(run)
     refused(bench.run(*command), reason)
-    assert everything(run) == before, f"{name}: the run has changed"
+    assert content_of(run) == before, f"{name}: the run has changed"
     assert outside.read_bytes() == held, f"{name}: a file outside of the run has changed"
     return 1
 

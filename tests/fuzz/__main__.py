@@ -1,6 +1,6 @@
-"""Let atheris loose on one target for a while, and write down how many inputs it tried and what it found.
+"""Run atheris on one target for a while, and record the number of inputs and findings.
 
-Each target runs in a process of its own (atheris ends the process that it runs in). A finding is kept as a file in the
+Each target runs in its own process (atheris ends the process that it runs in). A finding is kept as a file in the
 folder; give it to `--replay` to see it again.
 """
 
@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-MEMORY = 1024  # megabytes that reading may take beside torch
+MEMORY = 1024  # megabytes that reading may take in addition to torch
 SECONDS_EACH = 20  # that one input may take
 COMPILED = [
     "alga.network.compiled",
     "alga.network.forward",
     "alga.solve.engines.loop",
-]  # numba cannot compile what is instrumented; they read no files
+]  # numba cannot compile instrumented code; these read no files
 MEMORY_DISK = Path("/dev/shm")  # a file there costs microseconds
 
 
@@ -45,7 +45,7 @@ def fuzz(name: str, folder: Path, seconds: int) -> None:
 
 
 def campaign(names: list[str], folder: Path, seconds: int, results: Path | None) -> int:
-    """Fuzz targets one after the other; return 1 where there was a finding."""
+    """Fuzz targets one after another; return 1 if there was a finding."""
     failed = False
     for name in names:
         row = _session(name, folder, seconds)
@@ -57,7 +57,7 @@ def campaign(names: list[str], folder: Path, seconds: int, results: Path | None)
 
 
 def _session(name: str, folder: Path, seconds: int) -> dict[str, Any]:
-    """Fuzz one target in a process of its own, which works in memory where the system has such a place."""
+    """Fuzz one target in its own process, in a RAM folder if the system has one."""
     own = folder / name.replace(" ", "-")
     own.mkdir(parents=True, exist_ok=True)
     before = set(own.glob("finding-*"))
@@ -78,7 +78,7 @@ def _session(name: str, folder: Path, seconds: int) -> dict[str, Any]:
 
 
 def added(results: Path, row: dict[str, Any]) -> None:
-    """Add a session to the results of earlier ones, and what it ran on."""
+    """Add a session, and its machine, to earlier results."""
     from tests.reliability import machine
 
     held = json.loads(results.read_text()) if results.exists() else {"targets": {}, "mended": []}

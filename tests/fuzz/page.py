@@ -51,14 +51,14 @@ HEAD: Final = """
 ## Fuzzing
 
 Written by `make fuzz` from `results/fuzz.json`; the harness is in `tests/fuzz`, and the fast tests read some thousand
-damaged copies of its seeds. [Atheris](https://github.com/google/atheris), which is guided by coverage, makes inputs for
-everything that reads a stranger's file. A reader may return, or raise the one error that the command line prints as one
-line. Anything else is a finding, and so are 20 seconds for one input, or 1.7 GB of memory. Where a checksum protects
-what is read (the seal, the hashes in a certificate, a table or a checkpoint, those of zip and gzip), the harness makes
-it match, as an attacker would.
+damaged copies of its seeds. [Atheris](https://github.com/google/atheris), a coverage-guided fuzzer, makes inputs
+for every reader of untrusted files. A reader may return, or raise the one error that the command line prints as one
+line. Anything else is a finding, and so are more than 20 seconds or 1.7 GB of memory for one input. If a checksum
+protects the input (`SHA256SUMS`, the hashes in a certificate, a table or a checkpoint, those of zip and gzip), the
+harness makes it match, as an attacker would.
 """
 
 TAIL: Final = """
-Not fuzzed: requests to the server (hypothesis and schemathesis do that, in the tests), plans and results of sweeps
-(hypothesis), and the drawing of curves.
+Not fuzzed here: requests to the server (tests use hypothesis and schemathesis), plans and results of sweeps (tests use
+hypothesis), and the drawing of curves.
 """

@@ -1,10 +1,10 @@
 """What is fuzzed: a name, seeds, and a function of bytes that raises nothing but AlgaError.
 
-Where a checksum stands between the bytes and their reader (a seal, a certificate's hash, a checkpoint's, an archive's),
-the target makes it match, as an attacker would; otherwise nearly every input would end there.
+If a checksum protects the bytes (SHA256SUMS, the hash in a certificate or a checkpoint, an archive's CRC), the target
+makes it match, as an attacker would; otherwise nearly every input would be refused there.
 
-A target is fast, or it tries nothing: its one folder is made once, in memory where the system has such a place; only
-the file that was replaced is put back; and no network is built, since its weights are arrays.
+Targets must be fast: the folder is made once, in RAM if the system has a RAM folder; only the replaced file is
+restored; and no network is built, since its weights are arrays.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from tests.runs.foreign_files import as_r, as_torch
 PARITY = SHIPPED / "parity"
 TINY = dataclasses.replace(
     recipes.small(), task="parity", width=2, heads=1, hidden=2, batch_size=4, check_every=1, margin=1000.0
-)  # the smallest network of the shape that people train: a file of it has few bytes to mutate in vain
+)  # the smallest network of the usual shape: its file has few bytes to mutate in vain
 STORAGES = {"0": 24, "1": 16, "2": 4}  # bytes of each in the archive for `pickle`; its seed has the first two
 BODY_AFTER = b"\n"  # in an input for `checkpoint`: counters before it, names and shapes of tensors after it
 
 
 @dataclass(frozen=True)
 class Target:
-    """A reader of bytes, and bytes that it takes."""
+    """A reader of bytes, and valid inputs for it."""
 
     read: Callable[[bytes], object]
     seeds: list[bytes]
 
     def __call__(self, data: bytes) -> None:
-        """Read; whatever is raised beside AlgaError is a finding."""
+        """Read the input; any exception but AlgaError is a finding."""
         with contextlib.suppress(AlgaError):
             self.read(data)
 
@@ -71,7 +71,7 @@ def _certificate(data: bytes) -> None:
 
 
 def _table(data: bytes) -> None:
-    """Read a table whose hash was made to match."""
+    """Read a table after making its hash match."""
     Table.from_json(_with_its_hash(data)).to_json()
 
 
@@ -97,12 +97,12 @@ def _parity() -> config.Config:
     return config.load(PARITY)
 
 
-# --- what makes targets fast ------------------------------------------------------------------------------------------
+# --- speed of the targets ---------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def _place() -> Path:
-    """Return a folder of our own; the campaign says by TMPDIR that it is to be in memory, and removes it."""
+    """Return a private folder; the campaign puts it in RAM with TMPDIR, and removes it."""
     held = tempfile.TemporaryDirectory()
     _HELD.append(held)
     return Path(held.name)
@@ -113,7 +113,7 @@ _HELD: list[tempfile.TemporaryDirectory[str]] = []
 
 @contextlib.contextmanager
 def _listed_once() -> Iterator[None]:
-    """Have the shipped networks listed once: no input changes them."""
+    """List the shipped networks once; no input changes them."""
     with mock.patch.object(registry, "shipped", _names):
         yield
 
@@ -139,7 +139,7 @@ def _tiny_shape() -> tuple[Task, ModelConfig]:
 
 
 def _import_pickle(data: bytes) -> None:
-    """Import an archive whose description of the tensors is these bytes."""
+    """Import an archive with these bytes as its pickle."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("archive/data.pkl", data)
@@ -158,7 +158,7 @@ def _import_rds(data: bytes) -> None:
 
 
 class _RunFolder:
-    """A run in which one file is replaced by the input; the seal and what else names its hash are made to match."""
+    """A run with one file replaced by the input; checksums and other hashes are made to match."""
 
     def __init__(self, source: Path, name: str) -> None:
         self.name = name
@@ -187,7 +187,7 @@ class _RunFolder:
                 (self.folder / name).write_bytes(self.files[name])
 
     def _matching(self, data: bytes) -> dict[str, bytes]:
-        """Return the certificate with the hash of the file that is replaced, where it names that."""
+        """Return the certificate with the replaced file's hash, if it has one."""
         stated = self.files.get("certificate.json")
         if stated is None or self.name not in {"model.safetensors", "table.json"}:
             return {}
@@ -201,7 +201,7 @@ class _RunFolder:
         return {self.name: text.encode(errors="replace"), "certificate.json": json.dumps(content).encode()}
 
     def _use(self) -> None:
-        """Do with the run what people do: load it, open its network, read its measurements, write its card."""
+        """Use the run: load it, open its network, read its metrics, write its card."""
         if self.name == metrics.METRICS:
             metrics.rows(Folder(self.folder))
         run = runs.load(self.folder)
@@ -227,7 +227,7 @@ def _of_run(name: str) -> Target:
 
 @functools.cache
 def _training() -> tuple[Training, bytes, bytes]:
-    """Return a training in a folder, and the parts of its checkpoint: an input, and the bytes after the header."""
+    """Return a training and the parts of its checkpoint: an input, and the bytes after the header."""
     training = Training.start(_place() / "training", TINY, seed=1, threads=1, device="cpu")
     list(training.run(should_stop=lambda: training.step >= 2))
     path = _place() / "training" / runs.CHECKPOINT
@@ -239,7 +239,7 @@ def _training() -> tuple[Training, bytes, bytes]:
 
 
 def _checkpoint(data: bytes) -> None:
-    """Resume from a checkpoint with these counters and tensors, whose hash was made to match; train one step."""
+    """Resume from a checkpoint with these counters and tensors and a matching hash; train one step."""
     training, _, body = _training()
     counters, _, tensors = data.decode(errors="replace").partition(BODY_AFTER.decode())
     state = f"[{counters},{json.dumps(checkpoint.settings_of(training.config, training.recipe))}]"
@@ -250,7 +250,7 @@ def _checkpoint(data: bytes) -> None:
         return len(header).to_bytes(8, "little") + header + body
 
     whole = packed("0" * 64)
-    with contextlib.suppress(Exception):  # then it is refused for more than its hash
+    with contextlib.suppress(Exception):  # so it is not refused for its hash alone
         whole = packed(checkpoint._hash(state, safetensors.torch.load(whole)))
     folder = training._writer.folder
     assert folder is not None

@@ -1,4 +1,4 @@
-"""What must stay as it is while the code around it moves: golden files, and how they are made.
+"""Golden files: outputs that refactoring must not change, and how they are made.
 
 networks.json  hashes of every shipped network's files, its domain and its table
 commands.json  exit code and output of commands that people and programs rely on
@@ -28,7 +28,7 @@ from alga.training.trainer import Training
 from tests.conftest import tiny
 
 FOLDER = Path(__file__).parent
-BYTES = ("model.safetensors", "table.json", "config.json", "certificate.json")  # what keeps its bytes
+BYTES = ("model.safetensors", "table.json", "config.json", "certificate.json")  # files whose bytes are compared
 COMMANDS = (
     "add 65785 8765",
     "add 65785 8765 --trace",
@@ -58,7 +58,7 @@ COMMANDS = (
     "add 1 2 --engine abacus",
 )
 LARGE = "addition-blocks-of-2-whole"  # two million prompts
-NOT_PINNED = ("machine", "seconds", "network_calls")  # differ by machine, or say how, not what
+NOT_PINNED = ("machine", "seconds", "network_calls")  # differ between machines, or describe the method
 
 
 def networks(*, large: bool = True) -> dict[str, Any]:
@@ -84,12 +84,12 @@ def _domain(task: Task) -> dict[str, Any]:
 
 
 def commands() -> dict[str, Any]:
-    """Return what each command prints, JSON without what differs from machine to machine."""
+    """Return the output of each command, JSON without fields that differ between machines."""
     return {command: _run(command.split()) for command in COMMANDS}
 
 
 def training() -> dict[str, Any]:
-    """Return the hash of a training that was stopped twice, and the processor that it is for."""
+    """Return the hash of a training that was stopped twice, and its processor."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         training = Training.start(run, tiny(steps=60, margin=99.0), seed=5, threads=1, device="cpu")
@@ -108,13 +108,13 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def golden(name: str) -> dict[str, Any]:
-    """Return what a golden file holds."""
+    """Return the content of a golden file."""
     content: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
     return content
 
 
 def write(name: str) -> None:
-    """Write a golden file again; trainings on other processors stay."""
+    """Rewrite a golden file; keep trainings on other processors."""
     kept = golden(name) if name == "training" and (FOLDER / f"{name}.json").exists() else {}
     text = json.dumps(kept | FILES[name](), indent=1, ensure_ascii=False)
     (FOLDER / f"{name}.json").write_text(text + "\n")

@@ -1,4 +1,4 @@
-"""Write the golden files again: `python -m tests.golden`. Only on purpose; the CHANGELOG then says what changed."""
+"""Rewrite the golden files: `python -m tests.golden`. Say in the CHANGELOG what changed."""
 
 from tests.golden import FILES, write
 

@@ -1,4 +1,4 @@
-"""The load harness, `make load`: honest and hostile clients ask one server at once; what the honest ones get counts.
+"""The load harness, `make load`: honest clients must be served while hostile ones attack the same server.
 
 Loopback only, and bounded: some 240 hostile connections, eight honest clients, ten minutes.
 """

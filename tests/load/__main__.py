@@ -1,4 +1,4 @@
-"""`make load`: a server, honest and hostile clients for ten minutes, then results and page."""
+"""`make load`: honest and hostile clients on one server for ten minutes, then results and page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import IO, Any
 import httpx
 
 from alga.base import files
-from tests.conftest import held
+from tests.conftest import memory_of
 from tests.load.honest import Asked, visitors
 from tests.reliability import machine, write
 
 CLIENTS = 8
-SAMPLE = 5.0  # seconds between two looks at the memory
+SAMPLE = 5.0  # seconds between memory samples
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def load(seconds: float, share: float = 1.0) -> dict[str, Any]:
-    """Run a server under load; return what came of it."""
+    """Run a server under load; return the results."""
     command = [sys.executable, "-m", "alga", "serve", "--no-open", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -52,14 +52,14 @@ def load(seconds: float, share: float = 1.0) -> dict[str, Any]:
         reading.start()
         try:
             address = server.stdout.readline().strip().rstrip("/")
-            httpx.get(f"{address}/v1/models", timeout=60).raise_for_status()  # every network is read by then
-            memory = [held(server.pid)]
+            httpx.get(f"{address}/v1/models", timeout=60).raise_for_status()  # every network is loaded by then
+            memory = [memory_of(server.pid)]
             attack = [sys.executable, "-m", "tests.load.hostile", address, str(seconds), str(share)]
             with subprocess.Popen(attack, stdout=subprocess.PIPE, text=True) as hostile:
                 threads, told = visitors(address, CLIENTS, seconds)
                 while any(thread.is_alive() for thread in threads):
                     time.sleep(min(SAMPLE, seconds / 10))
-                    memory.append(held(server.pid))
+                    memory.append(memory_of(server.pid))
                 heard = json.loads(hostile.communicate()[0])
         finally:
             server.terminate()
@@ -99,14 +99,14 @@ def _row(told: list[Asked], kind: str | None = None) -> dict[str, Any]:
 
 
 def _memory(samples: list[int]) -> dict[str, Any]:
-    """Return megabytes: before the load, at its end, the most, and those of each tenth of the time."""
+    """Return memory in megabytes: at the start, at the end, at the peak, and at each tenth of the time."""
     in_mb = [round(kilobytes / 1024) for kilobytes in samples]
     tenths = [in_mb[round(i * (len(in_mb) - 1) / 10)] for i in range(11)]
     return {"start": in_mb[0], "end": in_mb[-1], "most": max(in_mb), "tenths": tenths}
 
 
 def _wrong(heard: dict[str, dict[str, int]]) -> dict[str, int]:
-    """Return what hostile clients should never have heard: errors of ours, and answers to other sites' pages."""
+    """Return responses that hostile clients must never get: server errors, and answers to other sites' pages."""
     counts: Counter[str] = Counter()
     for heard_of_one in heard.values():
         for status, count in heard_of_one.items():

@@ -18,7 +18,7 @@ VISIT: Final = 10  # requests on one connection
 
 @dataclass(frozen=True)
 class Asked:
-    """One thing that was asked for: of which kind, in how many seconds, and what was wrong."""
+    """One request: its kind, its seconds, and what was wrong."""
 
     kind: str
     seconds: float
@@ -60,7 +60,7 @@ def traces(client: httpx.Client, rng: Random) -> str:
 
 
 def pages(client: httpx.Client, rng: Random) -> str:
-    """Load the page as a browser does, and ask what it asks first."""
+    """Load the page like a browser, with its first requests."""
     index = client.get("/")
     parts = re.findall(r'(?:src|href)="([\w.-]+\.(?:js|css))"', index.text)
     asked = [f"/{part}" for part in parts]
@@ -76,7 +76,7 @@ KINDS: Final[dict[Callable[[httpx.Client, Random], str], int]] = {sums: 10, oper
 
 
 def visit(address: str, rng: Random, end: float, told: list[Asked]) -> None:
-    """Ask for this and that until the end, on a new connection now and then."""
+    """Send requests of all kinds until the end, reconnecting now and then."""
     while time.monotonic() < end:
         with httpx.Client(base_url=address, timeout=PATIENCE) as client:
             for _ in range(VISIT):
@@ -93,7 +93,7 @@ def visit(address: str, rng: Random, end: float, told: list[Asked]) -> None:
 
 
 def visitors(address: str, count: int, seconds: float) -> tuple[list[threading.Thread], list[Asked]]:
-    """Start that many honest clients; return their threads, and what they will have asked."""
+    """Start honest clients; return their threads and the list of their requests."""
     told: list[Asked] = []
     end = time.monotonic() + seconds
     threads = [threading.Thread(target=visit, args=(address, Random(i), end, told)) for i in range(count)]

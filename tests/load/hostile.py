@@ -1,4 +1,4 @@
-"""Hostile clients: each kind does its worst over and over, and counts what it was told. A process of its own."""
+"""Hostile clients: each kind repeats one attack and counts the responses. Runs as its own process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Attacker:
         self.writer: asyncio.StreamWriter
 
     async def attack(self, kind: Attack) -> None:
-        """Connect, do one's worst, and leave."""
+        """Connect, attack once, and disconnect."""
         self.reader, self.writer = await asyncio.open_connection(self.host, self.port, limit=2**12)
         try:
             async with asyncio.timeout(HELD):
@@ -52,7 +52,7 @@ class Attacker:
         return "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in known.items()), "", ""]).encode()
 
     async def status(self) -> str:
-        """Read an answer's first line, and count it; the empty one is a connection that was ended."""
+        """Read and count a status line; empty if the connection was closed."""
         line = await self.reader.readline()
         status = line.split()[1].decode() if line.startswith(b"HTTP/1.1 ") else "ended"
         self.heard[status] += 1
@@ -159,7 +159,7 @@ KINDS: Final[dict[Attack, int]] = {
 
 
 async def attack(address: str, seconds: float, share: float) -> dict[str, dict[str, int]]:
-    """Attack with every kind at once; return what each of them heard, and how often it tried."""
+    """Attack with every kind at once; return the responses and the number of tries of each."""
     url, end = urlsplit(address), time.monotonic() + seconds
     heard = {kind: Counter[str]() for kind in KINDS}
 

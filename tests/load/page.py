@@ -56,12 +56,12 @@ def _minutes(seconds: float) -> str:
 HEAD: Final = """
 ## The server under load
 
-Written by `make load` from `results/load.json`; the harness is in `tests/load`, and a short version of it is among the
-slow tests. For {minutes} eight honest clients and some 240 hostile ones asked one `alga serve` with its own limits, all
+Written by `make load` from `results/load.json`; the harness is in `tests/load`, and the slow tests run a short version
+of it. For {minutes} eight honest clients and some 240 hostile ones asked one `alga serve` with its own limits, all
 on one machine. Every honest answer was compared with exact arithmetic.
 """
 
 TAIL: Final = """
-Not shown: honest *long* problems. They have two threads, which hostile long problems take as well; then they get 503
-(too busy) or 504 (out of time). Who is honest, a server without accounts cannot know.
+Not shown: honest *long* problems. They share two threads with hostile long problems, and under attack get 503 (too
+busy) or 504 (out of time). A server without accounts cannot tell who is honest.
 """

@@ -1,6 +1,6 @@
 """Run mutants, one after another: `python -m tests.mutants --folder runs/mutants --results results/mutants.json`.
 
-Can be stopped at any time and continues: each outcome is stored as it is known. A killed mutant is not tried again
+Can be stopped and resumed at any time: each outcome is stored at once. A killed mutant is not tried again
 while its file is unchanged; a survivor is tried again once a test has changed.
 """
 
@@ -49,7 +49,7 @@ def files() -> list[str]:
 
 
 def tests_hash() -> str:
-    """Return a hash of all tests that a mutant may meet, doctests left out."""
+    """Return a hash of all tests that may run against a mutant, without doctests."""
     return hash_of(*sorted(path for name in (*TESTS[:5], "tests/conftest.py") for path in _python(ROOT / name)))
 
 
@@ -58,16 +58,16 @@ def _python(path: Path) -> Iterator[Path]:
 
 
 def chosen(file: str, sample: int, seed: int) -> list[Trial]:
-    """Return the mutants of a file, or a random sample of them, but for those that are known to change nothing."""
+    """Return the mutants of a file, or a random sample, without those known to be equivalent."""
     source = (SOURCE / file).read_text()
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     trials = [Trial(mutant, i, f"{digest} {mutant.name}") for i, mutant in enumerate(mutants_of(source, file))]
     random.Random(f"{seed} {file}").shuffle(trials)
-    return trials[: sample or None]  # so a larger sample holds a smaller one
+    return trials[: sample or None]  # so that a larger sample contains a smaller one
 
 
 def record(folder: Path) -> Selection:
-    """Return which tests matter to what, found by running all tests once unless they have been since they changed."""
+    """Return which tests call what; runs all tests once, unless none has changed since the last time."""
     every = sorted(path for path in SOURCE.rglob("*.py"))
     path = folder / f"tests-{hash_of(*every)}-{tests_hash()}.json"
     if not path.exists():
@@ -90,7 +90,7 @@ def record(folder: Path) -> Selection:
 
 
 def main() -> None:
-    """Try the mutants that are still to be tried, and sum up."""
+    """Try the remaining mutants and write the summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("runs/mutants"))
     parser.add_argument("--results", type=Path)
@@ -150,14 +150,14 @@ def read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def is_known(entry: dict[str, str] | None, tests: str) -> bool:
-    """Tell whether an outcome holds still."""
+    """Tell whether an outcome is still valid."""
     return entry is not None and (entry["outcome"] != "survived" or entry["tests"] == tests)
 
 
 def summed(
     trials: dict[str, Sequence[Trial]], outcomes: dict[str, dict[str, str]], sample: int, seed: int
 ) -> dict[str, object]:
-    """Return the summary: how many were killed, and the survivors, by file."""
+    """Return the summary: killed mutants and survivors, by file."""
     counts: dict[str, dict[str, int]] = {}
     survivors: list[dict[str, object]] = []
     for file, each in trials.items():

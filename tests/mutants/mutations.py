@@ -47,10 +47,10 @@ class Mutant:
 
 @dataclass
 class _Site:
-    """A place of a tree; `swap` changes it there, and back again."""
+    """A place in a tree; `swap` applies the change, and undoes it."""
 
     function: str
-    before: ast.AST  # what is shown of it
+    before: ast.AST  # the text shown
     after: ast.AST
     swap: Callable[[], None]
 
@@ -98,7 +98,7 @@ def _within(node: ast.AST, function: str) -> Iterator[_Site]:
 
 
 def _scope(node: ast.AST, function: str) -> str:
-    """Return the function a node's children belong to; one that is inside another belongs to the outer."""
+    """Return the function that a node's children belong to; nested functions count as the outer one."""
     if not isinstance(node, ast.FunctionDef | ast.ClassDef):
         return function
     if function == MODULE:
@@ -129,7 +129,7 @@ def _of_node(node: ast.AST, parent: ast.AST, field: str, function: str) -> Itera
         """Put a new node in place of this one."""
         here = getattr(parent, field)
         at = next(i for i, each in enumerate(here) if each is node) if isinstance(here, list) else None
-        held = isinstance(parent, ast.expr | ast.keyword | ast.Assign | ast.AnnAssign)  # shown with what is around it
+        held = isinstance(parent, ast.expr | ast.keyword | ast.Assign | ast.AnnAssign)  # shown with its surroundings
         return _Site(function, parent if held else node, parent if held else new, _swapping(parent, field, new, at))
 
     match node:
@@ -155,7 +155,7 @@ def _of_node(node: ast.AST, parent: ast.AST, field: str, function: str) -> Itera
 
 
 def _other_parts(node: ast.AST) -> Iterator[tuple[str, object, int | None]]:
-    """Yield fields of a node with something else to put there, and the place in the field if it is a list."""
+    """Yield fields of a node with replacement values, and the index if the field is a list."""
     match node:
         case ast.AugAssign(op=op) | ast.BinOp(op=op) if type(op) in _COMPUTED:
             yield "op", _COMPUTED[type(op)](), None
@@ -182,7 +182,7 @@ def _other_parts(node: ast.AST) -> Iterator[tuple[str, object, int | None]]:
 
 
 def _swapping(node: ast.AST, field: str, new: object, at: int | None) -> Callable[[], None]:
-    """Return a function that exchanges a field of a node, or one of its items, for something new, and back again."""
+    """Return a function that swaps a field of a node, or one of its items, with a new value, and back."""
     other = [new]
 
     def swap() -> None:

@@ -1,4 +1,4 @@
-"""Which tests matter to a function: those that call it, that call anything in its file, or are of its room.
+"""Which tests to run for a function: those that call it, call anything in its file, or belong to its room.
 
 They are found by running the unchanged tests once, with a trace function that only sees calls. A result that one test
 computes and another reads from a cache is seen in the first alone, so the others of a file are taken too.
@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 
 import pytest
 
-SECONDS = 15.0  # of tests for one mutant, as traced; about half of that without
+SECONDS = 15.0  # of tests for one mutant, with tracing; about half without
 
 
 class Recording:
@@ -58,7 +58,7 @@ class Selection:
         self._callers: dict[str, list[str]] = found["callers"]
 
     def tests_for(self, file: str, function: str) -> list[str]:
-        """Return the tests that may notice a change of a function, within a budget.
+        """Return the tests that may detect a change of a function, within a budget.
 
         Those of its own room come first, in each group the callers, and then the fastest.
         """

@@ -29,7 +29,7 @@ from tests.mutants.selection import Selected
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "alga"
-MEMORY = 6 * 2**30  # bytes of data: a mutant that grows for ever is stopped
+MEMORY = 6 * 2**30  # bytes of data: stops a mutant that keeps growing
 OPTIONS = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0",
            "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 
@@ -64,7 +64,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def preload(modules: Sequence[str]) -> None:
-    """Import what the tests import, but for the package and the tests themselves."""
+    """Import what the tests import, except the package and the tests themselves."""
     for name in modules:
         try:
             importlib.import_module(name)
@@ -73,7 +73,7 @@ def preload(modules: Sequence[str]) -> None:
 
 
 def forked(work: Callable[[], int], log: Path, cpu: float, wall: float) -> int | None:
-    """Return the exit code of some work in a process of its own; None where it ran out of time."""
+    """Run a function in its own process; return its exit code, None on timeout."""
     log.parent.mkdir(parents=True, exist_ok=True)
     child = os.fork()
     if child == 0:
@@ -113,7 +113,7 @@ def forked(work: Callable[[], int], log: Path, cpu: float, wall: float) -> int |
 
 
 def run_tests(arguments: Sequence[str], plugin: object) -> int:
-    """Run pytest with temporary files of its own, and leave none behind."""
+    """Run pytest with a private temporary folder, and remove it."""
     from hypothesis import configuration
 
     folder = Path(tempfile.mkdtemp(prefix="alga-mutant-"))
@@ -125,18 +125,18 @@ def run_tests(arguments: Sequence[str], plugin: object) -> int:
 
 
 def outcome_of(file: str, index: int | None, tests: list[str], seconds: float, log: Path) -> str:
-    """Return what becomes of a mutant: killed, survived, or timeout; tests that took `seconds` may take ten times that.
+    """Return the outcome of a mutant: killed, survived or timeout; tests may take ten times `seconds`.
 
-    Without an index the file is as it is, and survives: else the trial itself is at fault.
+    Without an index the file is unchanged and must survive; otherwise the trial itself is broken.
     """
 
     def work() -> int:
         source = (SOURCE / file).read_text()
         tree = ast.parse(source) if index is None else mutated(source, index)
         finder = _Finder(file, tree)
-        _compile_anew(finder.name)
+        _disable_numba_cache(finder.name)
         sys.meta_path.insert(0, finder)
-        importlib.import_module(finder.name)  # before pytest, which looks for the file of a doctest by itself
+        importlib.import_module(finder.name)  # before pytest, which finds doctest files by itself
         return run_tests(list(dict.fromkeys(test.split("::")[0] for test in tests)), Selected(tests))
 
     if not tests:
@@ -148,8 +148,8 @@ def outcome_of(file: str, index: int | None, tests: list[str], seconds: float, l
     return "survived" if code == pytest.ExitCode.OK else "killed"
 
 
-def _compile_anew(module: str) -> None:
-    """Keep numba from running stored machine code for a changed file: its cache does not see a changed constant."""
+def _disable_numba_cache(module: str) -> None:
+    """Disable numba's cache for a changed module: it does not notice a changed constant."""
     import numba
 
     real = numba.njit

@@ -1,4 +1,4 @@
-"""A module that does something beside what its weights say runs in torch, and is never called certified."""
+"""A module that does more than its weights say runs in torch, and is never certified."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ ALTERATIONS = [
 
 
 @pytest.mark.parametrize("alter", ALTERATIONS)
-def test_an_altered_network_runs_in_torch_and_is_not_certified(
+def test_altered_network_runs_in_torch_and_is_not_certified(
     alter: Callable[[Transformer, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calculator = Solver.load()
@@ -129,7 +129,7 @@ def test_an_altered_network_runs_in_torch_and_is_not_certified(
     assert judged.altered
 
 
-def test_hooks_change_what_a_few_prompts_answer_at_once() -> None:
+def test_hooks_change_small_batches_immediately() -> None:
     calculator = Solver.load()
     (before,) = calculator.decoder(["15C77"])
     asked: list[int] = []
@@ -142,7 +142,7 @@ def test_hooks_change_what_a_few_prompts_answer_at_once() -> None:
     assert len(asked) == 3
 
 
-def test_a_hook_that_removes_itself_leaves_no_certified_answer() -> None:
+def test_answer_with_a_self_removing_hook_is_not_certified() -> None:
     calculator = Solver.load()
     model = calculator.run.model
 
@@ -155,7 +155,7 @@ def test_a_hook_that_removes_itself_leaves_no_certified_answer() -> None:
     assert calculator.solve("2", "2", engine="sequential").certified
 
 
-def test_a_network_that_only_its_hook_makes_right_is_neither_certified_nor_kept(tmp_path: Path) -> None:
+def test_network_right_only_through_a_hook_is_not_certified(tmp_path: Path) -> None:
     calculator = Solver.load()
     model = calculator.run.model
     with torch.no_grad():
@@ -175,13 +175,13 @@ def test_a_network_that_only_its_hook_makes_right_is_neither_certified_nor_kept(
 
 
 @pytest.mark.parametrize("model", ["addition", "smallest", "parity", "arithmetic"])
-def test_plain_networks_are_not_altered_whatever_their_mode(model: str) -> None:
+def test_train_and_eval_modes_are_not_alterations(model: str) -> None:
     calculator = Solver.load(model)
     network, shape = calculator.run.model, calculator.run.config.model
     for plain in (network, network.train(), network.requires_grad_(False), network.eval()):
         assert alteration(plain, shape) == ""
     network.requires_grad_(True)
-    next(network.parameters()).register_hook(lambda gradient: gradient)  # of training: changes no answer
+    next(network.parameters()).register_hook(lambda gradient: gradient)  # a gradient hook: changes no answer
     assert calculator.certified
 
 
@@ -205,8 +205,8 @@ def test_autocast_and_lowered_precision_change_nothing(batch: int) -> None:
         torch.set_float32_matmul_precision("highest")
 
 
-def test_seventy_pairs_need_no_thread_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Torch's threads wait by spinning, which beside other work took 8 to 17 s for these."""
+def test_seventy_pairs_use_no_torch_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's threads spin while waiting; next to other work these pairs took 8 to 17 s."""
     calculator = Solver.load()
     pairs = [(str(7 * i), str(31 * i)) for i in range(70)]
     monkeypatch.setattr(Decoder, "by_torch", lambda *_: pytest.fail("torch was asked"))

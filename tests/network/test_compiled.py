@@ -1,4 +1,4 @@
-"""The compiled network: what torch computes, one prompt at a time."""
+"""The compiled network agrees with torch, one prompt at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compiled(model: Transformer) -> Compiled:
 
 @torch.inference_mode()
 def by_torch(model: Transformer, prompts: list[bytes]) -> list[tuple[tuple[int, ...], float]]:
-    """Generate the plainest way there is: without a cache, up to the output length, cut after the first stop."""
+    """Generate naively: no cache, up to the output length, cut after the first stop."""
     ids_BL, margins = torch.tensor([[*prompt] for prompt in prompts]), []
     for _ in range(model.config.output_length):
         best_B2 = model(ids_BL)[:, -1].topk(2)
@@ -58,7 +58,7 @@ def by_torch(model: Transformer, prompts: list[bytes]) -> list[tuple[tuple[int, 
     return decoded
 
 
-def test_the_adder_writes_what_torch_writes_on_every_prompt(adder: Solver) -> None:
+def test_adder_matches_torch_on_every_prompt(adder: Solver) -> None:
     network, tokens, prompts = compiled(adder.run.model), adder.run.config.tokens, list(adder.trained.domain)
     decoded = [network.decode(tokens.packed([prompt])) for prompt in prompts]
     expected = adder.decoder.by_torch(prompts)
@@ -68,7 +68,7 @@ def test_the_adder_writes_what_torch_writes_on_every_prompt(adder: Solver) -> No
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_networks_of_any_shape_write_what_torch_writes(name: str) -> None:
+def test_networks_of_any_shape_match_torch(name: str) -> None:
     torch.manual_seed(0)
     model = Transformer(ModelConfig(**{"hidden": 10, **SHAPES[name]})).eval()
     for parameter in model.parameters():
@@ -89,23 +89,21 @@ def test_networks_of_any_shape_write_what_torch_writes(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["head.weight", "layers.1.feed_forward.0.weight", "layers.0.attention.project_in.weight"]
 )
-def test_a_weight_that_is_not_finite_or_overflows_leaves_no_finite_margin(
-    adder: Solver, name: str, value: float
-) -> None:
+def test_infinite_or_overflowing_weight_gives_no_finite_margin(adder: Solver, name: str, value: float) -> None:
     weights = {name: tensor.numpy().copy() for name, tensor in adder.run.model.state_dict().items()}
-    weights[name][-1] = value  # one logit, one hidden number, one number of every value
+    weights[name][-1] = value  # reaches one logit, one hidden unit, one entry of every value
     _, margin = Compiled(weights, adder.run.model.config).decode(adder.run.config.tokens.packed(["15C77"]))
     assert not math.isfinite(margin)
 
 
-def test_a_variance_that_overflows_leaves_no_finite_margin(adder: Solver) -> None:
+def test_overflowing_variance_gives_no_finite_margin(adder: Solver) -> None:
     weights = {name: tensor.numpy().copy() for name, tensor in adder.run.model.state_dict().items()}
     weights["position_embedding.weight"][:, 0] = 1e25
     _, margin = Compiled(weights, adder.run.model.config).decode(adder.run.config.tokens.packed(["15C77"]))
     assert not math.isfinite(margin)
 
 
-def test_weights_or_ids_that_do_not_fit_are_refused(adder: Solver) -> None:
+def test_weights_or_ids_of_the_wrong_shape_are_refused(adder: Solver) -> None:
     weights = {name: tensor.numpy() for name, tensor in adder.run.model.state_dict().items()}
     config = adder.run.model.config
     with pytest.raises(AlgaError, match=r"expected weights head.weight of shape \(14, 64\)"):
@@ -117,8 +115,8 @@ def test_weights_or_ids_that_do_not_fit_are_refused(adder: Solver) -> None:
 
 
 @pytest.mark.slow
-def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
-    """A folder of numba's with every file cut to nothing, or filled with something else."""
+def test_damaged_machine_code_is_recompiled(tmp_path: Path) -> None:
+    """Every file of numba's cache is truncated or overwritten."""
     script = "from alga import load; print(Solver.load().solve('12', '34', engine='sequential').answer)"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for content in (None, b"", b"junk"):
@@ -131,7 +129,7 @@ def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
         assert done.stdout == "46\n", done.stderr
 
 
-def test_the_error_function_is_exact_to_single_precision_and_ends_at_one() -> None:
+def test_erf_is_accurate_to_float32_and_saturates_at_one() -> None:
     points = np.linspace(-6, 6, 20_001, dtype=np.float32)
     assert max(abs(erf(x) - math.erf(x)) for x in points) < 2e-7
     assert [float(erf(x)) for x in np.array([4, -50], np.float32)] == [1, -1]

@@ -1,4 +1,4 @@
-"""The one greedy decoder."""
+"""The greedy decoder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def untrained() -> Decoder:
 
 
 def plainly(model: Transformer, prompt: str) -> tuple[str, float]:
-    """Decode one prompt the slow way: everything anew for each token."""
+    """Decode one prompt naively: recompute everything for each token."""
     written: list[int] = []
     margin = float("inf")
     while len(written) < 3 and STOP_ID not in written:
@@ -40,7 +40,7 @@ def plainly(model: Transformer, prompt: str) -> tuple[str, float]:
 
 
 @pytest.mark.parametrize("network", ["shipped", "untrained"])
-def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Solver, untrained: Decoder) -> None:
+def test_decoder_matches_naive_greedy_decoding(network: str, adder: Solver, untrained: Decoder) -> None:
     decoder = adder.decoder if network == "shipped" else untrained
     prompts = list(TASK.domain)[::30]
     for decode in (decoder, decoder.by_torch):
@@ -50,7 +50,7 @@ def test_it_writes_what_plain_greedy_decoding_writes(network: str, adder: Solver
             assert decoded.margin == pytest.approx(margin, abs=1e-4)
 
 
-def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Solver) -> None:
+def test_batching_does_not_change_an_answer(adder: Solver) -> None:
     prompts = list(TASK.domain)[::23]
     together = adder.decoder.by_torch(prompts)
     alone = [adder.decoder([prompt])[0] for prompt in prompts]
@@ -58,7 +58,7 @@ def test_a_prompt_is_answered_alike_alone_and_in_a_batch(adder: Solver) -> None:
     assert all(abs(a.margin - b.margin) < 1e-3 for a, b in zip(together, alone, strict=True))
 
 
-def test_a_batch_larger_than_a_chunk_keeps_its_order(adder: Solver) -> None:
+def test_batch_larger_than_a_chunk_keeps_its_order(adder: Solver) -> None:
     prompts = [prompt for prompt in TASK.domain for _ in range(2)]
     assert len(prompts) > CHUNK
     assert [step.output for step in adder.decoder.by_torch(prompts)] == [
@@ -66,7 +66,7 @@ def test_a_batch_larger_than_a_chunk_keeps_its_order(adder: Solver) -> None:
     ]
 
 
-def test_decoding_leaves_a_network_in_training_mode(untrained: Decoder) -> None:
+def test_decoding_keeps_a_network_in_training_mode(untrained: Decoder) -> None:
     untrained.model.train()
     prompts = list(TASK.domain)[:65]
     first, second = untrained.by_torch(prompts), untrained.by_torch(prompts)
@@ -74,51 +74,51 @@ def test_decoding_leaves_a_network_in_training_mode(untrained: Decoder) -> None:
     assert first == second  # no dropout while decoding
 
 
-def test_a_network_that_never_stops_ends_at_the_output_length(untrained: Decoder) -> None:
+def test_network_that_never_stops_is_cut_at_the_output_length(untrained: Decoder) -> None:
     with torch.no_grad():
         untrained.model.head.weight.zero_()
-        untrained.model.head.weight[7] = untrained.model.final_norm.weight  # some symbol, whatever is asked
+        untrained.model.head.weight[7] = untrained.model.final_norm.weight  # the same symbol for every prompt
         untrained.model.final_norm.bias += 1.0
     (decoded,) = untrained(["55"])
     assert decoded.text == "555"
     assert decoded.output is None
 
 
-def test_a_prompt_that_a_wrong_output_made_too_long_is_answered_with_nothing(adder: Solver) -> None:
+def test_overlong_prompt_has_an_empty_answer(adder: Solver) -> None:
     first, long, last = adder.decoder(["55", "155C77", "12"])
     assert (first.output, last.output) == ("10", "3")
     assert (long.text, long.output) == ("", None)
 
 
-def test_calls_of_the_network_are_counted(adder: Solver) -> None:
+def test_network_calls_are_counted(adder: Solver) -> None:
     before = adder.decoder.network_calls
     adder.decoder(["12", "99"])
-    assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: prompts go one by one
+    assert adder.decoder.network_calls - before == 5  # 3, S and 1, 8, S: one prompt at a time
     before = adder.decoder.network_calls
     adder.decoder.by_torch(list(adder.trained.domain))
-    assert adder.decoder.network_calls - before == 3  # in torch together, as long as the longest writes
+    assert adder.decoder.network_calls - before == 3  # torch batches them: as many calls as the longest output
 
 
-def test_compiled_code_and_torch_answer_every_prompt_alike(adder: Solver) -> None:
+def test_compiled_code_and_torch_agree_on_every_prompt(adder: Solver) -> None:
     domain = list(adder.trained.domain)
     compiled, by_torch = adder.decoder(domain), adder.decoder.by_torch(domain)
     assert [step.text for step in compiled] == [step.text for step in by_torch]
     assert [step.margin for step in compiled] == pytest.approx([step.margin for step in by_torch], abs=1e-3)
 
 
-def test_changed_weights_are_seen_by_few_prompts_too() -> None:
+def test_small_batches_see_changed_weights() -> None:
     calculator = Solver.load()
     (before,) = calculator.decoder(["15C77"])
     with torch.no_grad():
         calculator.run.model.head.weight *= 0.5
     (after,) = calculator.decoder(["15C77"])
     assert after.margin == pytest.approx(before.margin / 2, rel=1e-3)
-    calculator.run.model.head.weight.data[7] = -100.0  # behind torch's back: seen from the next problem on
+    calculator.run.model.head.weight.data[7] = -100.0  # without torch noticing: seen from the next problem on
     assert calculator.solve("7", "8", engine="sequential").answer != "15"
     assert not calculator.certified
 
 
-def test_a_step_laid_open_agrees_with_the_step(adder: Solver) -> None:
+def test_explained_step_agrees_with_the_step(adder: Solver) -> None:
     detail = adder.decoder.detail("15C77", "15S")
     assert detail.tokens == (*"15C77", "\n", "1", "5")
     assert detail.generated == ("1", "5", "S")
@@ -128,7 +128,7 @@ def test_a_step_laid_open_agrees_with_the_step(adder: Solver) -> None:
     assert detail.attention.shape == (2, 2, 8, 8)
 
 
-def test_machine_is_named_with_what_was_used() -> None:
+def test_machine_description_names_the_backend_used() -> None:
     import platform
     from importlib import metadata
 
@@ -137,6 +137,6 @@ def test_machine_is_named_with_what_was_used() -> None:
         "platform": f"{platform.system()} {platform.machine()}", "device": "cpu", "threads": 1,
         "python": platform.python_version(), "alga": metadata.version("alga"), "numba": metadata.version("numba"),
     }  # fmt: skip
-    _ = decoder.model  # opened in torch, it says so
+    _ = decoder.model  # loads torch, which is then named
     assert decoder.machine["torch"] == metadata.version("torch")
     assert list(decoder.machine) == ["platform", "device", "threads", "python", "alga", "torch", "numba"]

@@ -1,4 +1,4 @@
-"""The numpy forward pass: what torch computes, on networks of every shape that is shipped."""
+"""The numpy forward pass agrees with torch on every shipped shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alga.solve.solver import Solver
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "parity", "arithmetic", "addition-lookahead"])
-def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
+def test_probabilities_and_attentions_match_torch(name: str) -> None:
     run = Solver.load(name).run
     domain = list(run.config.task.domain.items())[::17]
     length = max(len(instance.output) for _, instance in domain)
@@ -26,7 +26,7 @@ def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
     assert [(step.tokens, step.generated) for step in plain] == [(step.tokens, step.generated) for step in opened]
     ids = torch.tensor([[run.config.tokens.ids[token] for token in step.tokens] for step in plain])
     attention: list[torch.Tensor] = []
-    with torch.inference_mode():  # in double precision: on `smallest`, torch's float32 errs by 9e-6
+    with torch.inference_mode():  # in double precision: on `smallest`, torch's float32 error is 9e-6
         probabilities = run.model.double()(ids, attention=attention).softmax(dim=-1).numpy()
     for i, (ours, theirs) in enumerate(zip(plain, opened, strict=True)):
         assert ours.probabilities == pytest.approx(probabilities[i], abs=1e-6)
@@ -35,7 +35,7 @@ def test_it_gives_the_probabilities_and_attentions_of_torch(name: str) -> None:
         assert theirs.attention == pytest.approx(torch.stack(attention, dim=1)[i].numpy(), abs=3e-5)
 
 
-def test_a_weight_that_overflowed_is_shown_as_no_number_and_warns_of_nothing() -> None:
+def test_overflowed_weight_gives_nan_without_a_warning() -> None:
     run = Solver.load("parity").run
     weights = unfolded(run.weights.arrays, run.config.model)
     weights["head.weight"] = np.full_like(weights["head.weight"], np.inf)

@@ -1,4 +1,4 @@
-"""The Transformer: the paper's size, the paper's mask, and one result however it is computed."""
+"""The Transformer: the paper's size and mask, and the same result however it is computed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ids(*rows: str) -> torch.Tensor:
     return torch.tensor([[tokens.ids[token] for token in row] for row in rows])
 
 
-def test_the_papers_network_has_102464_parameters(model: Transformer) -> None:
+def test_papers_network_has_102464_parameters(model: Transformer) -> None:
     assert model.parameter_count == 102_464
 
 
@@ -34,13 +34,13 @@ def test_padding_is_embedded_as_zero(model: Transformer) -> None:
     assert not model.token_embedding.weight[0].any()
 
 
-def test_a_written_token_is_not_seen_before_it(model: Transformer) -> None:
+def test_output_tokens_see_no_later_token(model: Transformer) -> None:
     one, other = model(ids("15C77\n15")), model(ids("15C77\n19"))
     assert torch.equal(one[:, :2], other[:, :2])
     assert not torch.allclose(one[:, 2], other[:, 2])
 
 
-def test_every_position_sees_the_whole_prompt_and_the_start(model: Transformer) -> None:
+def test_every_position_sees_the_prompt_and_the_start_token(model: Transformer) -> None:
     weights: list[torch.Tensor] = []
     model(ids("15C77\n15"), attention=weights)
     for weights_BHLL in weights:
@@ -49,7 +49,7 @@ def test_every_position_sees_the_whole_prompt_and_the_start(model: Transformer) 
         assert not weights_BHLL[:, :, :6, 6].any()
 
 
-def test_attention_weights_sum_to_one_and_looking_at_them_changes_nothing(model: Transformer) -> None:
+def test_attention_weights_sum_to_one_and_do_not_affect_the_output(model: Transformer) -> None:
     prompts = ids("15C77\n15", "55PPP\n10")
     weights: list[torch.Tensor] = []
     looked = model(prompts, attention=weights)
@@ -58,7 +58,7 @@ def test_attention_weights_sum_to_one_and_looking_at_them_changes_nothing(model:
     assert all(torch.allclose(layer.sum(-1), torch.ones(2, 2, 8)) for layer in weights)
 
 
-def test_the_attention_is_that_of_torchs_own_implementation(model: Transformer) -> None:
+def test_attention_matches_torchs_own(model: Transformer) -> None:
     attention = model.layers[0].attention
     theirs = torch.nn.MultiheadAttention(64, 2, batch_first=True).eval()
     theirs.load_state_dict({
@@ -73,7 +73,7 @@ def test_the_attention_is_that_of_torchs_own_implementation(model: Transformer) 
     assert torch.allclose(ours, weights, atol=1e-6)
 
 
-def test_reading_with_a_cache_gives_what_reading_at_once_gives(model: Transformer) -> None:
+def test_cached_forward_matches_the_full_forward(model: Transformer) -> None:
     whole = model(ids("15C77\n15"))
     cache: list[tuple[torch.Tensor, torch.Tensor]] = []
     parts = [model(ids("15C77\n"), cache), model(ids("1"), cache), model(ids("5"), cache)]
@@ -90,7 +90,7 @@ def test_reading_with_a_cache_gives_what_reading_at_once_gives(model: Transforme
         ({"dropout": "much"}, "dropout must be at least 0 and below 1"),
     ],
 )
-def test_an_impossible_shape_is_refused(change: dict[str, object], message: str) -> None:
+def test_impossible_shape_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(AlgaError, match=message):
         ModelConfig(**{**vars(CONFIG), **change})  # type: ignore[arg-type]
 
@@ -108,7 +108,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_option_leaves_out_what_it_says(name: str) -> None:
+def test_option_removes_its_parameters(name: str) -> None:
     options, saved = OPTIONS[name]
     model = Transformer(ModelConfig(vocabulary=14, input_length=5, output_length=3, **options))
     assert model.parameter_count == 102_464 - saved
@@ -116,8 +116,8 @@ def test_an_option_leaves_out_what_it_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, (options, _) in OPTIONS.items() if "norms" not in options])
-def test_the_unfolded_network_computes_the_same(name: str) -> None:
-    """Whatever is tied or left out, the paper's full form with its weights gives the same logits."""
+def test_canonical_network_computes_the_same(name: str) -> None:
+    """Whatever is tied or omitted, the paper's full form with the unfolded weights gives the same logits."""
     torch.manual_seed(0)
     shape = {"vocabulary": 14, "input_length": 5, "output_length": 3, "width": 16, "hidden": 20}
     options = {**OPTIONS[name][0], **({"query_width": 3} if name == "narrow queries" else {})}
@@ -132,7 +132,7 @@ def test_the_unfolded_network_computes_the_same(name: str) -> None:
     torch.testing.assert_close(full(ids_BL), model(ids_BL), atol=1e-4, rtol=1e-4)
 
 
-def test_options_are_told_only_where_they_are_used() -> None:
+def test_settings_list_only_used_options() -> None:
     shape = {"vocabulary": 14, "input_length": 5, "output_length": 3}
     assert ModelConfig(**shape).settings() == {
         **shape, "width": 64, "heads": 2, "layers": 2, "hidden": 256, "dropout": 0.2
@@ -152,6 +152,6 @@ def test_options_are_told_only_where_they_are_used() -> None:
         ({"positions": 7}, "positions must .*, got 7"),
     ],
 )
-def test_an_impossible_option_is_refused(change: dict[str, object], message: str) -> None:
+def test_impossible_option_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(AlgaError, match=message):
         ModelConfig(vocabulary=14, input_length=5, output_length=3, **change)  # type: ignore[arg-type]

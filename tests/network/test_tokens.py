@@ -17,7 +17,7 @@ PAPER = [
 
 
 @pytest.mark.parametrize(("prompt", "output", "padded_input", "padded_target"), PAPER)
-def test_the_papers_training_examples_are_padded_as_it_prints_them(
+def test_papers_training_examples_are_padded_as_printed(
     prompt: str, output: str, padded_input: str, padded_target: str
 ) -> None:
     tokens = Tokens.of(tasks.find("addition").domain)
@@ -27,7 +27,7 @@ def test_the_papers_training_examples_are_padded_as_it_prints_them(
 
 
 @pytest.mark.parametrize("name", ALL_TASKS)
-def test_every_output_of_the_domain_comes_back(name: str) -> None:
+def test_every_output_of_the_domain_round_trips(name: str) -> None:
     task = tasks.find(name)
     tokens = Tokens.of(task.domain)
     outputs = [instance.output for instance in task.domain.values()]
@@ -35,16 +35,16 @@ def test_every_output_of_the_domain_comes_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["1x", "１C11", "1 2"])
-def test_what_is_not_in_the_vocabulary_is_refused_not_padded(prompt: str) -> None:
+def test_unknown_character_is_refused_not_padded(prompt: str) -> None:
     with pytest.raises(AlgaError, match="not in the vocabulary"):
         Tokens.of(tasks.find("addition").domain).prompts([prompt])
 
 
-def test_a_prompt_too_long_is_refused() -> None:
+def test_too_long_prompt_is_refused() -> None:
     with pytest.raises(AlgaError, match="'123C45' has 6 tokens, this network takes up to 5"):
         Tokens.of(tasks.find("addition").domain).prompts(["123C45"])
 
 
 @pytest.mark.parametrize("text", ["15", "155", "S", "P", "1PS", "\nS", "CS", "1\nS"])
-def test_a_text_that_is_not_symbols_and_a_stop_states_no_output(text: str) -> None:
+def test_output_must_be_symbols_and_a_stop(text: str) -> None:
     assert Tokens.of(tasks.find("addition").domain).output(text) is None

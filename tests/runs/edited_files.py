@@ -1,4 +1,4 @@
-"""Edit a file of a run folder without sealing it again."""
+"""Edit a file of a run folder without updating its checksums."""
 
 from __future__ import annotations
 

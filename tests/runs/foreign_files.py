@@ -1,4 +1,4 @@
-"""Weights as other programs write them: files of torch and of R."""
+"""Weights as other programs write them: torch and R files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def wrapped(values: bytes, kind: str) -> bytes:
 
 
 def as_archive(tensor: torch.Tensor) -> bytes:
-    """Return a tensor as torch for R packs it: TorchScript's archive of a module with one parameter."""
+    """Return a tensor as torch for R stores it: a TorchScript archive of a module with one parameter."""
     sizes = b"".join(b"M" + struct.pack("<H", size) for size in tensor.shape)
     strides = b"".join(b"M" + struct.pack("<H", stride) for stride in tensor.stride())
     storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"

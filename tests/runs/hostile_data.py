@@ -1,4 +1,4 @@
-"""Hostile bytes for the readers of files, and what a reader may do with them."""
+"""Hostile bytes for file readers, and what a reader may do with them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DEEP = "[" * 100_000
 
 @contextlib.contextmanager
 def only_refused() -> Iterator[None]:
-    """Let errors of ours pass; any other is a defect."""
+    """Accept AlgaError; any other exception is a defect."""
     with contextlib.suppress(AlgaError):
         yield
 
 
 @contextlib.contextmanager
 def file_of(data: bytes, name: str = "file") -> Iterator[Path]:
-    """Yield a file with these bytes (hypothesis and tmp_path do not go together)."""
+    """Yield a file with these bytes (hypothesis does not work with tmp_path)."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / name).write_bytes(data)
         yield Path(folder) / name
@@ -49,7 +49,7 @@ JSON = st.recursive(
 
 @st.composite
 def altered(draw: st.DrawFn, text: str) -> str:
-    """A JSON document with one place in it put to anything else, or taken away."""
+    """A JSON document with one value replaced or removed."""
     content: Any = json.loads(text)
     at: Any = content
     while True:
@@ -74,7 +74,7 @@ def archive(pickled: bytes, **more: bytes) -> bytes:
 
 
 def tensor(count: int, shape: tuple[int, ...] = (1,), strides: tuple[int, ...] = (1,), offset: int = 0) -> bytes:
-    """Return the pickle of a state_dict with one tensor that claims these."""
+    """Return the pickle of a state_dict with one tensor that claims these sizes."""
 
     def numbers(values: tuple[int, ...]) -> bytes:
         return b"(" + b"".join(b"\x8a\x08" + struct.pack("<q", value) for value in values) + b"t"
@@ -87,7 +87,7 @@ def tensor(count: int, shape: tuple[int, ...] = (1,), strides: tuple[int, ...] =
 
 
 def two_directories(numbers: int) -> bytes:
-    """An archive whose old directory names a storage of one number, and its zip64 directory a packed one of many."""
+    """An archive whose old directory lists a storage of one number, and whose zip64 directory a large packed one."""
 
     def member(name: str, data: bytes, packed: bool) -> tuple[bytes, Callable[[int], bytes]]:
         raw, how, path = zlib.compress(data, 9, -15) if packed else data, 8 if packed else 0, name.encode()

@@ -1,4 +1,4 @@
-"""Run folders: read with suspicion, written atomically."""
+"""Run folders: validated when read, written atomically."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from tests.runs.edited_files import edit, rewrite
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A copy of the shipped run, to be spoiled."""
+    """A copy of the shipped run, for a test to damage."""
     return Path(shutil.copytree(SHIPPED / "addition", tmp_path / "run"))
 
 
-def test_the_certificates_hash_is_that_of_the_weight_file(run: Path) -> None:
+def test_certificate_has_the_hash_of_the_weight_file(run: Path) -> None:
     certificate = Solver.load(run).run.certificate
     assert certificate is not None
     assert certificate.sha256 == hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
     assert certificate.sha256 == Solver.load(run).run.sha256
 
 
-def test_a_saved_network_loads_as_it_was(adder: Solver, tmp_path: Path) -> None:
+def test_saved_network_round_trips(adder: Solver, tmp_path: Path) -> None:
     adder.save(tmp_path / "copy")
     copy = Solver.load(tmp_path / "copy")
     assert copy.certified
@@ -55,7 +55,7 @@ def test_saving_overwrites_nothing(adder: Solver, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
-def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path) -> None:
+def test_changed_weights_are_saved_without_the_certificate(tmp_path: Path) -> None:
     calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[3, 0] += 1e-3
@@ -76,7 +76,7 @@ def test_weights_changed_since_are_saved_without_the_certificate(tmp_path: Path)
         lambda model: model.head.weight.detach().numpy().__imul__(2),
     ],
 )
-def test_a_network_changed_in_any_way_is_no_longer_certified(change: Callable[[Transformer], object]) -> None:
+def test_any_change_to_a_network_revokes_its_certificate(change: Callable[[Transformer], object]) -> None:
     calculator = Solver.load()
     _ = calculator.run.model
     assert calculator.certified
@@ -84,7 +84,7 @@ def test_a_network_changed_in_any_way_is_no_longer_certified(change: Callable[[T
     assert not calculator.certified
 
 
-def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
+def test_torch_defaults_do_not_change_a_loaded_network() -> None:
     torch.set_default_dtype(torch.float64)
     try:
         with torch.inference_mode():
@@ -95,14 +95,14 @@ def test_a_network_opened_under_other_settings_of_torch_is_the_same() -> None:
         torch.set_default_dtype(torch.float32)
 
 
-def test_a_network_in_another_precision_is_refused_not_misread() -> None:
+def test_network_in_another_precision_is_refused() -> None:
     calculator = Solver.load()
     calculator.run.model.half()
     with pytest.raises(AlgaError, match=r"expected a network in float32, got torch.float16"):
         calculator.certify()
 
 
-def test_a_run_without_certificate_loads_and_says_so(run: Path) -> None:
+def test_uncertified_run_loads_and_says_so(run: Path) -> None:
     (run / "certificate.json").unlink()
     assert not Solver.load(run).certified
 
@@ -111,7 +111,7 @@ WEIGHTS, CONFIG, CERTIFICATE, TABLE = "model.safetensors", "config.json", "certi
 
 
 def forge(run: Path, **changes: object) -> None:
-    """Give the run a table that is wrong, by default in one place, and a certificate for that table."""
+    """Give the run a wrong table (by default one wrong entry) and a certificate for it."""
     table = Table.from_json((run / TABLE).read_text())
     wrong = dataclasses.replace(table, **(changes or {"outputs": {**table.outputs, "99": "19"}}))  # type: ignore[arg-type]
     (run / TABLE).write_text(wrong.to_json())
@@ -119,7 +119,7 @@ def forge(run: Path, **changes: object) -> None:
 
 
 def reshape(run: Path, **changes: int) -> None:
-    """Have config.json speak of another shape, and of a recipe for it."""
+    """Make config.json state another shape, and a recipe for it."""
 
     def change(content: dict[str, Any]) -> None:
         content["model"].update(changes)
@@ -129,7 +129,7 @@ def reshape(run: Path, **changes: int) -> None:
 
 
 def append(run: Path) -> None:
-    """Let the weight file end in something else, and have the certificate name its new hash."""
+    """Append to the weight file, and put its new hash into the certificate."""
     data = (run / WEIGHTS).read_bytes() + b"junk"
     (run / WEIGHTS).write_bytes(data)
     edit(run / CERTIFICATE, lambda c: c.update(sha256=hashlib.sha256(data).hexdigest()))
@@ -195,7 +195,7 @@ def append(run: Path) -> None:
         (lambda r: (r / TABLE).write_text((r / TABLE).read_text().replace('"99":"18"', '"99":"19"')), "was altered"),
     ],
 )  # fmt: skip
-def test_what_is_damaged_or_does_not_fit_is_refused(run: Path, spoil: Callable[[Path], object], message: str) -> None:
+def test_damaged_or_inconsistent_run_is_refused(run: Path, spoil: Callable[[Path], object], message: str) -> None:
     spoil(run)
     with pytest.raises(AlgaError, match=message) as refused:
         Solver.load(run)
@@ -208,13 +208,13 @@ def flip(path: Path, place: int) -> None:
     path.write_bytes(data)
 
 
-def test_weights_swapped_for_another_runs_are_refused(run: Path, parity: Path) -> None:
+def test_weights_of_another_run_are_refused(run: Path, parity: Path) -> None:
     shutil.copy(parity / WEIGHTS, run / WEIGHTS)
     with pytest.raises(AlgaError, match="written for another task or model"):
         Solver.load(run)
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AlgaError, match=r"no model 'nowhere': neither a run folder nor shipped \(addition, "):
         Solver.load("nowhere")
     with pytest.raises(AlgaError, match=r"is not a run: it has no config\.json"):
@@ -224,7 +224,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         Solver.load(tmp_path / "file")
 
 
-def test_a_folder_named_like_a_shipped_network_is_not_passed_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_named_like_a_shipped_network_is_not_ignored(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run.rename(run.parent / "addition")
     monkeypatch.chdir(run.parent)
     with pytest.raises(AlgaError, match=r"'addition' is both shipped and a run folder here.* write \./addition"):
@@ -233,7 +233,7 @@ def test_a_folder_named_like_a_shipped_network_is_not_passed_over(run: Path, mon
     assert Solver.load(Path("addition")).certified
 
 
-def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path) -> None:
+def test_link_and_pipe_are_written_to_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     files.write(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
@@ -246,13 +246,13 @@ def test_a_link_is_followed_and_a_pipe_is_written_to_not_replaced(tmp_path: Path
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_folder_with_nothing_but_a_half_written_file_is_free(tmp_path: Path) -> None:
+def test_folder_with_only_a_half_written_file_counts_as_empty(tmp_path: Path) -> None:
     (tmp_path / ".x.unfinished").touch()
     runs.claim(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_written_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     files.write(path, b"old")
 
@@ -266,18 +266,18 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_shipped_network_has_all_that_a_run_has() -> None:
+def test_shipped_network_has_every_file_of_a_run() -> None:
     assert {"addition", "addition-lookahead", "subtraction", "times-a-digit", "parity"} <= set(runs.shipped())
     for name in runs.shipped():
         files = {path.name for path in (SHIPPED / name).iterdir()}
         assert files == {"config.json", WEIGHTS, CERTIFICATE, TABLE, "metrics.jsonl", "README.md", "SHA256SUMS"}
 
 
-def test_the_shipped_adder_is_the_papers_network_with_its_margin(adder: Solver) -> None:
+def test_shipped_adder_has_the_papers_size_and_a_wide_margin(adder: Solver) -> None:
     certificate = adder.run.certificate
     assert certificate is not None
     assert adder.run.model.parameter_count == certificate.parameters == 102_464
     assert certificate.certified
-    assert certificate.least_margin >= 10.18  # what the author's own network has
+    assert certificate.least_margin >= 10.18  # the margin of the author's network
     model = adder.run.config.model
     assert (model.width, model.heads, model.layers, model.hidden) == (64, 2, 2, 256)

@@ -1,4 +1,4 @@
-"""Weights from elsewhere: brought along where they fit, refused in one line where they do not."""
+"""Imported weights: accepted if they fit, else refused in one line."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.runs.foreign_files import as_r, as_torch, raw, theirs, wrapped
 
 @pytest.fixture(scope="module")
 def state() -> dict[str, torch.Tensor]:
-    """The shipped weights in the author's names."""
+    """The shipped weights under the author's names."""
     return {theirs(name): tensor.clone() for name, tensor in Solver.load().run.model.state_dict().items()}
 
 
-# --- what fits --------------------------------------------------------------------------------------------------------
+# --- accepted ---------------------------------------------------------------------------------------------------------
 
 WRITERS: dict[str, Callable[[dict[str, torch.Tensor]], bytes]] = {
     "state_dict": as_torch,
@@ -38,7 +38,7 @@ WRITERS: dict[str, Callable[[dict[str, torch.Tensor]], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_file_in_the_authors_names_becomes_a_run(
+def test_file_with_the_authors_names_becomes_a_run(
     kind: str, state: dict[str, torch.Tensor], alga: Callable[..., Result], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(WRITERS[kind](state))
@@ -52,7 +52,7 @@ def test_a_file_in_the_authors_names_becomes_a_run(
 
 
 @pytest.mark.parametrize("name", ["alga_r_Model.pt", "alga_r_model.safetensors"])
-def test_the_authors_files_import_and_certify(
+def test_authors_files_import_and_certify(
     name: str, reference: Path, alga: Callable[..., Result], tmp_path: Path
 ) -> None:
     """The proof that the architecture is the paper's."""
@@ -66,10 +66,10 @@ def test_the_authors_files_import_and_certify(
     assert certificate["least_margin_prompt"] == "18C99"
 
 
-def test_the_authors_weights_do_not_know_columns_of_one_digit(
+def test_authors_weights_fail_on_one_digit_columns(
     reference: Path, alga: Callable[..., Result], tmp_path: Path
 ) -> None:
-    """The text writes `14C6`, the code `14C06`: the weights answer only what they were trained on."""
+    """The paper's text writes `14C6`, its code `14C06`: the weights know only what they were trained on."""
     alga("import", reference / "alga_r_Model.pt", "--out", tmp_path / "author", "--task", "addition")
     domain = tasks.find("addition").domain
     lone = [prompt for prompt, instance in domain.items() if len(instance.column) == 1]
@@ -78,7 +78,7 @@ def test_the_authors_weights_do_not_know_columns_of_one_digit(
     assert (len(lone), len(wrong)) == (200, 178)
 
 
-# --- what does not ----------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 class Hostile:
@@ -137,7 +137,7 @@ def flipped(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_anything_else_is_refused_in_one_line_and_nothing_is_written_or_run(
+def test_other_files_are_refused_without_running_or_writing(
     kind: str, state: dict[str, torch.Tensor], alga: Callable[..., Result], tmp_path: Path
 ) -> None:
     make, message = BAD[kind]
@@ -149,7 +149,7 @@ def test_anything_else_is_refused_in_one_line_and_nothing_is_written_or_run(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_missing_file_a_folder_and_a_taken_output_are_refused(
+def test_missing_file_folder_and_existing_output_are_refused(
     alga: Callable[..., Result], state: dict[str, torch.Tensor], tmp_path: Path
 ) -> None:
     assert "no such file" in alga("import", tmp_path / "nowhere", "--out", tmp_path / "run").err

@@ -1,4 +1,4 @@
-"""A stranger's run folder may claim only what we would write: recipes, certificates, proofs, and text in its card."""
+"""An untrusted run folder may claim only what ALGA itself would write: recipes, certificates, proofs, cards."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from alga.runs.card import card
 from tests.conftest import Alga
 
 
-def test_a_stranger_does_not_write_lines_of_python(parity: Path, alga: Alga) -> None:
-    """A line of a .pth file in site-packages that begins with `import` is run at Python's next start."""
+def test_run_folder_cannot_write_lines_of_python(parity: Path, alga: Alga) -> None:
+    """Python runs lines of a .pth file in site-packages that start with `import`."""
     pth = parity.parent / "site.pth"
     pth.write_text("# paths\n")
     settings = json.loads((parity / "config.json").read_text())
@@ -43,7 +43,7 @@ RECIPES: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("kind", RECIPES)
-def test_a_training_is_a_recipe_or_is_refused(parity: Path, kind: str, alga: Alga) -> None:
+def test_training_settings_must_be_a_recipe(parity: Path, kind: str, alga: Alga) -> None:
     changes, message = RECIPES[kind]
     settings = json.loads((parity / "config.json").read_text())
     settings["training"]["recipe"].update(changes)
@@ -57,7 +57,7 @@ def test_a_training_is_a_recipe_or_is_refused(parity: Path, kind: str, alga: Alg
 @pytest.mark.parametrize(
     "training", [{"recipe": {}}, {"seed": -1}, {"threads": 10**9}, {"device": "<b>"}, {"more": 1}, {"recipe": 3}]
 )
-def test_what_is_no_training_is_refused(parity: Path, training: dict[str, object]) -> None:
+def test_invalid_training_settings_are_refused(parity: Path, training: dict[str, object]) -> None:
     settings = json.loads((parity / "config.json").read_text())
     settings["training"].update(training)
     (parity / "config.json").write_text(json.dumps(settings))
@@ -65,7 +65,7 @@ def test_what_is_no_training_is_refused(parity: Path, training: dict[str, object
         runs.load(parity)
 
 
-def test_every_shipped_card_is_what_its_network_says() -> None:
+def test_every_shipped_card_matches_its_network() -> None:
     for name in runs.shipped():
         run = runs.load(name)
         assert run.certificate is not None
@@ -89,7 +89,7 @@ def test_every_shipped_card_is_what_its_network_says() -> None:
         {"parameters": "many"},
     ],
 )
-def test_a_certificate_in_other_words_than_ours_is_refused(parity: Path, change: dict[str, object]) -> None:
+def test_certificate_with_altered_wording_is_refused(parity: Path, change: dict[str, object]) -> None:
     certificate = json.loads((parity / "certificate.json").read_text())
     (parity / "certificate.json").write_text(json.dumps(certificate | change))
     (parity / "SHA256SUMS").unlink()
@@ -99,7 +99,7 @@ def test_a_certificate_in_other_words_than_ours_is_refused(parity: Path, change:
 
 
 @pytest.mark.parametrize("bound", [{"arithmetic": "<b>"}, {"prompt": "x"}, {"margin": 1e308}])
-def test_a_proof_in_other_words_than_ours_is_refused(parity: Path, bound: dict[str, object]) -> None:
+def test_proof_with_altered_wording_is_refused(parity: Path, bound: dict[str, object]) -> None:
     certificate = json.loads((parity / "certificate.json").read_text())
     certificate["proof"]["bounds"][0] |= bound
     (parity / "certificate.json").write_text(json.dumps(certificate))
@@ -108,7 +108,7 @@ def test_a_proof_in_other_words_than_ours_is_refused(parity: Path, bound: dict[s
         runs.load(parity)
 
 
-def test_a_card_shows_what_came_from_elsewhere_as_text(parity: Path) -> None:
+def test_card_escapes_foreign_text(parity: Path) -> None:
     run = runs.load(parity)
     assert run.certificate is not None
     machine = {"platform": "a|b `c` [d](e) <img> \\ *f*\n\x1b"}

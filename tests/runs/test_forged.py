@@ -1,4 +1,4 @@
-"""A stranger's run folder whose certificate, table and seal all fit weights that are wrong."""
+"""A run folder with wrong weights, and a certificate, table and checksums that match them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from alga.solve.solver import Solver
 from tests.conftest import Alga
 
 
-def test_a_forged_certificate_is_believed_at_first(forged: Path) -> None:
-    """Nothing in the folder contradicts anything else: only running the network can tell."""
+def test_forged_certificate_loads(forged: Path) -> None:
+    """The folder is consistent: only running the network can tell."""
     assert Solver.load(forged).certified
     assert Solver.load(forged).solve("15838", "9458").answer == "25296"  # the table's answer, which is right
 
@@ -27,7 +27,7 @@ def test_a_forged_certificate_is_believed_at_first(forged: Path) -> None:
         ("export", "page.html"),
     ],
 )
-def test_no_wrong_step_is_shown_or_exported_under_a_forged_certificate(
+def test_wrong_step_is_not_shown_under_a_forged_certificate(
     command: tuple[str, ...], forged: Path, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -43,13 +43,13 @@ def test_no_wrong_step_is_shown_or_exported_under_a_forged_certificate(
 
 
 @pytest.mark.slow
-def test_an_onnx_file_is_not_written_under_a_forged_certificate(forged: Path, alga: Alga, tmp_path: Path) -> None:
+def test_onnx_is_not_exported_under_a_forged_certificate(forged: Path, alga: Alga, tmp_path: Path) -> None:
     refused = alga("export", tmp_path / "adder.onnx", "--model", forged)
     assert refused.code == 2
     assert "but its certified table says" in refused.err
 
 
-def test_certifying_finds_a_forged_certificate_out(forged: Path, alga: Alga) -> None:
+def test_certify_detects_a_forged_certificate(forged: Path, alga: Alga) -> None:
     judged = alga("certify", forged)
     assert judged.code == 1
     assert "not certified" in judged.out

@@ -1,4 +1,4 @@
-"""Hostile run folders: whatever bytes are in one, it is read or refused in one line, soon and in bounded memory."""
+"""Hostile run folders: any bytes are read or refused in one line, quickly and in bounded memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.runs.hostile_data import DEEP, JSON, PARITY, altered, only_refused
 @settings(max_examples=60)
 @given(st.data())
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
-def test_an_altered_file_of_a_run_is_refused(name: str, data: st.DataObject) -> None:
+def test_altered_file_of_a_run_is_refused(name: str, data: st.DataObject) -> None:
     text = (PARITY / name).read_text()
     changed = data.draw(altered(text))
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def test_any_bytes_are_read_or_refused(reader: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json", "model.safetensors", "SHA256SUMS"])
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
-def test_what_is_no_file_in_a_run_is_refused_at_once(parity: Path, name: str, kind: str) -> None:
+def test_special_file_in_a_run_is_refused_at_once(parity: Path, name: str, kind: str) -> None:
     (parity / name).unlink()
     match kind:
         case "pipe":
@@ -74,14 +74,14 @@ def test_what_is_no_file_in_a_run_is_refused_at_once(parity: Path, name: str, ki
 
 
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
-def test_too_large_a_file_of_a_run_is_refused_unread(parity: Path, name: str) -> None:
+def test_too_large_file_of_a_run_is_refused_unread(parity: Path, name: str) -> None:
     os.truncate(parity / name, 2**40)
     with pytest.raises(AlgaError, match=r"has more than the .* bytes that are read"):
         runs.load(parity)
 
 
-def test_a_run_folder_brings_no_code_along(parity: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task's name in config.json could be that of a Python file, which would be run."""
+def test_run_folder_runs_no_code(parity: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task name in config.json could name a Python file, which would then run."""
     (parity / "evil.py").write_text(f"open({str(parity / 'trap')!r}, 'w')\n")
     content = json.loads((parity / "config.json").read_text())
     for name in (f"{parity}/evil.py:Evil", "evil.py:Evil"):
@@ -96,7 +96,7 @@ def test_a_run_folder_brings_no_code_along(parity: Path, alga: Alga, monkeypatch
         with contextlib.suppress(AlgaError):
             runs.load(parity)
         like = alga("train", "--like", parity, "--out", parity / f"like-{len(name)}", "--steps", 1)
-        assert (like.code, "trap" in like.err) == (1, False), like.err  # it trains parity, for one step
+        assert (like.code, "trap" in like.err) == (1, False), like.err  # trains parity for one step
     stopped = Training.start(parity / "stopped", tiny(), seed=5, threads=1)
     list(stopped.run(should_stop=lambda: stopped.step >= 10))
     content = json.loads((parity / "stopped" / "config.json").read_text())
@@ -140,7 +140,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("kind", HEADERS)
-def test_a_hostile_header_is_refused(kind: str, parity: Path) -> None:
+def test_hostile_header_is_refused(kind: str, parity: Path) -> None:
     (parity / "model.safetensors").write_bytes(HEADERS[kind])
     with pytest.raises(AlgaError, match=r"model\.safetensors is damaged"):
         runs.load(parity)

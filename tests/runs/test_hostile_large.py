@@ -1,4 +1,4 @@
-"""Slow: hostile input at its full size, in a process whose time and memory are measured; and more chance."""
+"""Slow: full-size hostile input, with time and memory measured; and longer random tests."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from tests.training.small_runs import begin
 pytestmark = pytest.mark.slow
 
 MEMORY = 1500  # MB: torch alone takes some 300
-SECONDS = 60  # what takes longer hangs
+SECONDS = 60  # anything longer is a hang
 
 
 def measured(*arguments: object, stdin: bytes | None = None) -> tuple[int, str, int]:
-    """Run the command; return its exit code, its stderr, and the most memory it had, in MB."""
+    """Run the command; return its exit code, stderr and peak memory in MB."""
     script = (
         "import resource, subprocess, sys; done = subprocess.run([sys.executable, '-m', 'alga', *sys.argv[1:]]); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); sys.exit(done.returncode)"
@@ -66,7 +66,7 @@ def many_bombs() -> bytes:
 
 
 def torch_bomb() -> bytes:
-    """A PyTorch file whose archive says nothing of what it unpacks to."""
+    """A PyTorch file whose archive does not state its unpacked size."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         with zipfile.ZipFile(io.BytesIO(as_torch(NARROW))) as whole:
@@ -94,7 +94,7 @@ IMPORTS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("kind", IMPORTS)
-def test_a_bomb_is_refused_in_bounded_memory_and_time(kind: str, tmp_path: Path) -> None:
+def test_bomb_is_refused_in_bounded_memory_and_time(kind: str, tmp_path: Path) -> None:
     make, reason = IMPORTS[kind]
     (tmp_path / "bomb").write_bytes(make())
     code, said, memory = measured("import", tmp_path / "bomb", "--out", tmp_path / "run")
@@ -105,7 +105,7 @@ def test_a_bomb_is_refused_in_bounded_memory_and_time(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json"])
-def test_json_that_swells_is_refused_in_bounded_memory(name: str, tmp_path: Path) -> None:
+def test_json_that_grows_in_memory_is_refused(name: str, tmp_path: Path) -> None:
     """Four bytes of JSON can be a hundred in memory."""
     run = Path(shutil.copytree(runs.SHIPPED / "addition-base-16", tmp_path / "run"))
     size = (run / name).stat().st_size
@@ -128,13 +128,13 @@ def test_json_that_swells_is_refused_in_bounded_memory(name: str, tmp_path: Path
         (["add", "1", "2", "--model", "/dev/fd/0"], b""),
     ],
 )
-def test_what_has_no_end_is_refused(arguments: list[str], stdin: bytes | None, tmp_path: Path) -> None:
+def test_endless_input_is_refused(arguments: list[str], stdin: bytes | None, tmp_path: Path) -> None:
     code, said, memory = measured(*arguments, stdin=stdin)
     assert (code, said.count("\n")) == (2, 1), said
     assert memory < MEMORY
 
 
-def test_many_lines_of_pairs_take_little_memory(tmp_path: Path) -> None:
+def test_many_pairs_take_little_memory(tmp_path: Path) -> None:
     with (tmp_path / "pairs").open("w") as file:
         for i in range(200_000):
             file.write(f"{i} {i}\n")
@@ -159,7 +159,7 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @SLOWLY
 @given(data=st.data())
-def test_an_altered_training_is_resumed_or_refused(unfinished: Path, data: st.DataObject) -> None:
+def test_altered_training_is_resumed_or_refused(unfinished: Path, data: st.DataObject) -> None:
     text = data.draw(altered((unfinished / "config.json").read_text()))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(unfinished, Path(folder) / "run"))
@@ -170,7 +170,7 @@ def test_an_altered_training_is_resumed_or_refused(unfinished: Path, data: st.Da
 
 @SLOWLY
 @given(place=st.integers(0, 10**7), other=st.binary(min_size=1, max_size=4))
-def test_a_checkpoint_with_other_bytes_is_refused(unfinished: Path, place: int, other: bytes) -> None:
+def test_checkpoint_with_changed_bytes_is_refused(unfinished: Path, place: int, other: bytes) -> None:
     whole = (unfinished / runs.CHECKPOINT).read_bytes()
     at = place % (len(whole) - 4)
     spoiled = whole[:at] + other + whole[at + len(other) :]
@@ -186,7 +186,7 @@ def test_a_checkpoint_with_other_bytes_is_refused(unfinished: Path, place: int, 
 @SLOWLY
 @given(place=st.integers(0, 10**7), other=st.binary(min_size=1, max_size=8))
 @pytest.mark.parametrize("kind", ["state_dict", "old state_dict"])
-def test_a_torch_file_with_other_bytes_is_read_or_refused(kind: str, place: int, other: bytes) -> None:
+def test_torch_file_with_changed_bytes_is_read_or_refused(kind: str, place: int, other: bytes) -> None:
     whole = as_torch(NARROW, _use_new_zipfile_serialization=kind == "state_dict")
     at = place % len(whole)
     with file_of(whole[:at] + other + whole[at + len(other) :]) as path, only_refused():
@@ -196,7 +196,7 @@ def test_a_torch_file_with_other_bytes_is_read_or_refused(kind: str, place: int,
 @SLOWLY
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["config.json", "certificate.json", "table.json", "SHA256SUMS", "README.md"])
-def test_a_run_with_other_bytes_anywhere_is_refused(name: str, data: st.DataObject) -> None:
+def test_run_with_changed_bytes_is_refused(name: str, data: st.DataObject) -> None:
     whole = (PARITY / name).read_bytes()
     at = data.draw(st.integers(0, len(whole) - 1))
     other = data.draw(st.binary(max_size=6))
@@ -225,8 +225,8 @@ def test_deep_nesting_is_one_line_everywhere(tmp_path: Path) -> None:
         assert (code, said.count("\n")) == (2, 1), said
 
 
-def test_the_measurement_sees_memory_that_is_used(tmp_path: Path) -> None:
-    """So that the limits above can be passed."""
+def test_measurement_sees_used_memory(tmp_path: Path) -> None:
+    """Shows that the limits above can be exceeded."""
     (tmp_path / "mine.py").write_text("held = b'x' * 1_700_000_000\n")
     code, _, memory = measured("train", "--task", f"{tmp_path / 'mine.py'}:Mine")
     assert code == 2

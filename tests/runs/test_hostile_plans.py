@@ -32,7 +32,7 @@ PLANS = {
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_hostile_plan_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+def test_hostile_plan_is_refused_at_once(kind: str, tmp_path: Path) -> None:
     content, message = PLANS[kind]
     (tmp_path / "plan.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
     with no_hang(), pytest.raises(AlgaError, match=message):
@@ -54,7 +54,7 @@ def test_any_plan_is_read_or_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "line", [DEEP, "null", "[]", '{"measure": 1}', '{"measure": "a:b", "settings": 3}', "\0", "{}"]
 )
-def test_results_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
+def test_invalid_results_are_refused(line: str, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text(f"{line}\n")
     with pytest.raises(AlgaError, match="has a line that is not a sweep result"):
         sweeps.run("squares:square", [{"x": 1}], tmp_path / "out.jsonl")
@@ -74,13 +74,13 @@ def test_any_task_file_is_run_or_refused(source: bytes) -> None:
 
 
 @given(st.text(max_size=30))
-def test_any_name_of_a_task_is_found_or_refused(name: str) -> None:
+def test_any_task_name_is_found_or_refused(name: str) -> None:
     with only_refused():
         tasks.known(name)
 
 
-def test_the_code_that_runs_is_the_code_that_is_hashed(tmp_path: Path) -> None:
-    """Python's own cache would run the old code where a file changes within a second and keeps its size."""
+def test_code_that_runs_is_the_code_that_is_hashed(tmp_path: Path) -> None:
+    """Python's bytecode cache would run the old code if a file changes within a second and keeps its size."""
     import hashlib
 
     from alga.research.baselines.contract import Baseline

@@ -1,4 +1,4 @@
-"""A run changes at one moment: readers see the old one or the new one, also after full disks and kills."""
+"""A run changes atomically: readers see the old or the new one, also after full disks and kills."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from alga.base.errors import AlgaError
 from alga.runs import Run, checksums
 from alga.trust.certificate import Certificate
 from tests.conftest import Alga
-from tests.killing import Kill, dying
+from tests.killing import Kill, kill_before
 
 
 @pytest.fixture
 def other(parity: Path) -> Run:
-    """The same network, judged again: its certificate says less."""
+    """The same network with a new, weaker certificate."""
     run = runs.load(parity)
     assert run.certificate is not None
     return dataclasses.replace(run, certificate=dataclasses.replace(run.certificate, strength="checked", proof=None))
@@ -43,10 +43,10 @@ def strength(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("call", ["os.fsync", "os.open", "os.replace"])
-def test_a_full_disk_at_any_moment_leaves_the_old_run(
+def test_full_disk_at_any_write_keeps_the_old_run(
     call: str, parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The moments: each time that the system is asked for room."""
+    """Fails in turn at each call that needs disk space."""
     before, asked, left = content(parity), getattr(os, call.partition(".")[2]), 0
 
     def full(*given: Any, **more: Any) -> Any:
@@ -77,18 +77,18 @@ def test_a_full_disk_at_any_moment_leaves_the_old_run(
 
 
 def after(changes: int) -> Callable[[str], bool]:
-    """Tell, change by change, whether so many were made already."""
+    """Return a predicate that is true after this many changes."""
     made = itertools.count()
     return lambda _: next(made) >= changes
 
 
-def test_a_kill_at_any_moment_leaves_the_old_run_or_the_new_one(
+def test_kill_at_any_write_leaves_the_old_or_the_new_run(
     parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     for moment in range(100):
         folder = Path(shutil.copytree(parity, tmp_path / f"{moment}"))
-        dying(monkeypatch, after(moment))
+        kill_before(monkeypatch, after(moment))
         try:
             runs.keep(folder, other)
         except Kill:
@@ -96,21 +96,21 @@ def test_a_kill_at_any_moment_leaves_the_old_run_or_the_new_one(
         else:
             break
         seen.append(strength(folder))
-        checksums.hold(folder).release()  # as the next writer does
+        checksums.hold(folder).release()  # as the next writer would
         assert strength(folder) == seen[-1]
         checksums.check(folder)
         assert content(folder).keys() - {files.LOCK} == content(parity).keys()
     monkeypatch.undo()
-    assert seen == sorted(seen, reverse=True)  # proven until the one moment, checked from then on
+    assert seen == sorted(seen, reverse=True)  # proven before the switch, checked after it
     assert set(seen) == {"proven", "checked"}
     assert len(seen) >= 8
     assert content(folder).keys() == content(parity).keys()
 
 
-def test_a_run_that_a_kill_left_half_placed_is_finished_by_the_next_writer(
+def test_next_writer_completes_a_half_replaced_run(
     parity: Path, other: Run, monkeypatch: pytest.MonkeyPatch, alga: Alga
 ) -> None:
-    done = dying(monkeypatch, lambda change: change == "place certificate.json")
+    done = kill_before(monkeypatch, lambda change: change == "place certificate.json")
     with pytest.raises(Kill):
         runs.keep(parity, other)
     monkeypatch.undo()
@@ -125,7 +125,7 @@ def test_a_run_that_a_kill_left_half_placed_is_finished_by_the_next_writer(
 def test_weights_and_certificate_change_together(
     parity: Path, other: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A network that is trained on: other weights, another certificate."""
+    """A network trained further: new weights, new certificate."""
     import torch
 
     from alga.runs import Weights
@@ -137,7 +137,7 @@ def test_weights_and_certificate_change_together(
     assert new.certified
     old, seen = runs.load(parity).sha256, []
     for moment in range(100):
-        dying(monkeypatch, after(moment))
+        kill_before(monkeypatch, after(moment))
         try:
             runs.save(parity, new)
         except Kill:
@@ -153,15 +153,15 @@ def test_weights_and_certificate_change_together(
     assert runs.load(parity).sha256 == new.sha256 != old
 
 
-def test_weights_without_a_certificate_take_the_old_one_away(parity: Path) -> None:
+def test_saving_uncertified_weights_removes_the_old_certificate(parity: Path) -> None:
     run = runs.load(parity)
     runs.save(parity, dataclasses.replace(run, certificate=None, table=None))
     assert not runs.load(parity).certified
     assert not {"certificate.json", "table.json"} & content(parity).keys()
 
 
-def test_a_link_that_waits_for_its_place_is_not_put_there(parity: Path, alga: Alga) -> None:
-    """A stranger may name it as if a kill had left it."""
+def test_link_staged_by_a_stranger_is_not_moved_into_place(parity: Path, alga: Alga) -> None:
+    """An attacker may give it the name that a kill leaves."""
     sha256 = (parity / checksums.CHECKSUMS).read_text().split()[0]
     waiting = parity / f".README.md.{sha256}{checksums.WAITING}"
     waiting.symlink_to(parity / "config.json")
@@ -191,7 +191,7 @@ while True:
 
 
 @pytest.mark.parametrize("loads", [400, pytest.param(5000, marks=pytest.mark.slow)])
-def test_readers_see_the_old_run_or_the_new_one_while_it_is_written(parity: Path, loads: int) -> None:
+def test_concurrent_readers_see_the_old_or_the_new_run(parity: Path, loads: int) -> None:
     writer = subprocess.Popen([sys.executable, "-c", WRITER, parity], stdout=subprocess.PIPE, text=True)
     try:
         assert writer.stdout is not None
@@ -203,10 +203,10 @@ def test_readers_see_the_old_run_or_the_new_one_while_it_is_written(parity: Path
     finally:
         writer.kill()
         writer.communicate()
-    assert min(seen.values()) > loads // 20  # it did change under the readers, all the time
+    assert min(seen.values()) > loads // 20  # it did change while they were reading
 
 
-def test_a_folder_that_never_holds_still_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_keeps_changing_is_refused(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checksums.Snapshot, "holds", lambda _: False)
     with pytest.raises(AlgaError, match="keeps changing"):
         runs.load(parity)

@@ -1,4 +1,4 @@
-"""What a file claims is held against its own bytes before it costs memory or time."""
+"""Claimed sizes are compared with the file before they cost memory or time."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_tensors_follow_from_the_settings_alone(kind: str) -> None:
+def test_settings_determine_the_tensors(kind: str) -> None:
     shape = ModelConfig(vocabulary=14, input_length=5, output_length=3, **SHAPES[kind])
     network = Transformer(shape)
     assert shape.tensors() == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     assert shape.parameters == network.parameter_count
 
 
-def test_the_settings_of_every_shipped_network_say_its_tensors() -> None:
+def test_settings_of_every_shipped_network_give_its_tensors() -> None:
     for name in runs.shipped():
         shape = config.load(runs.SHIPPED / name).model
         data = (runs.SHIPPED / name / "model.safetensors").read_bytes()
         assert weight_header.read(data, Path(name)).shapes == shape.tensors()
 
 
-def test_a_large_shape_is_refused_without_being_counted_layer_by_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_shape_is_refused_without_counting_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     parts = ModelConfig._parts
     monkeypatch.setattr(ModelConfig, "_parts", lambda shape: calls.append(1) or parts(shape))
@@ -63,7 +63,7 @@ def test_a_large_shape_is_refused_without_being_counted_layer_by_layer(monkeypat
 
 
 def reshaped(run: Path, **changes: Any) -> config.Config:
-    """Have config.json speak of another shape; return what it says."""
+    """Make config.json state another shape; return its content."""
     content = json.loads((run / "config.json").read_text())
     content["model"] |= changes
     content["training"] = {}
@@ -78,8 +78,8 @@ def with_header(entries: dict[str, Any], metadata: dict[str, str]) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def test_layers_that_are_only_claimed_are_not_built(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A header of a few kilobytes names all tensors of a deep network and has none of their numbers."""
+def test_layers_without_data_are_not_built(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header of a few kilobytes lists all tensors of a deep network without any data."""
     claimed = reshaped(parity, width=64, heads=1, hidden=64, layers=60)
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     names = Transformer(claimed.model).state_dict()
@@ -93,8 +93,8 @@ def test_layers_that_are_only_claimed_are_not_built(parity: Path, monkeypatch: p
         runs.load(parity)
 
 
-def test_a_weight_file_larger_than_its_network_is_not_read(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.truncate(parity / "model.safetensors", 2**25)  # sparse: it takes no room
+def test_weight_file_larger_than_its_network_is_not_read(parity: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.truncate(parity / "model.safetensors", 2**25)  # sparse: takes no disk space
     with pytest.raises(AlgaError, match=r"model\.safetensors has more than the .* bytes that are read"):
         runs.load(parity)
 
@@ -106,7 +106,7 @@ def stopped(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_checkpoint_larger_than_its_network_is_not_read(stopped: Path) -> None:
+def test_checkpoint_larger_than_its_network_is_not_read(stopped: Path) -> None:
     path, numbers = stopped / "checkpoint.safetensors", 2**24
     size = 4 * numbers
     entry = {"dtype": "F32", "shape": [numbers], "data_offsets": [0, size]}
@@ -117,8 +117,8 @@ def test_a_checkpoint_larger_than_its_network_is_not_read(stopped: Path) -> None
         Training.resume(stopped)
 
 
-def test_a_checkpoint_in_the_middle_of_a_long_way_to_the_next_check_is_read(tmp_path: Path) -> None:
-    """Each step's loss is in it until the next check."""
+def test_checkpoint_far_from_the_next_check_is_read(tmp_path: Path) -> None:
+    """It stores each step's loss until the next check."""
     training = Training.start(tmp_path / "run", tiny(check_every=10**6, steps=10**6), seed=5, threads=1)
     list(training.run(should_stop=lambda: training.step >= 3))
     training._losses = [0.1234567890123456789] * 3 * 10**5
@@ -142,20 +142,20 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("kind", HEADERS)
-def test_a_header_that_does_not_fit_its_file_is_refused(kind: str) -> None:
+def test_header_that_contradicts_its_file_is_refused(kind: str) -> None:
     data = len(HEADERS[kind]).to_bytes(8, "little") + HEADERS[kind] + bytes(8)
     with pytest.raises(AlgaError, match="file is damaged"):
         weight_header.read(data, Path("file"))
 
 
-def test_a_header_of_safetensors_is_read() -> None:
+def test_safetensors_header_is_read() -> None:
     data = safetensors.torch.save({"a": torch.ones(2, 3), "b": torch.zeros(0)}, {"alga": "x"})
     assert weight_header.read(data, Path("x")) == weight_header.Header(
         {"alga": "x"}, {"a": (2, 3), "b": (0,)}, {"a": "F32", "b": "F32"}
     )
 
 
-def test_results_of_a_sweep_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweep_results_have_a_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out.jsonl"
     out.touch()
     os.truncate(out, 2**41)

@@ -1,4 +1,4 @@
-"""Files of torch.save, walked instead of unpickled: what fits is read as torch reads it, all else costs nothing."""
+"""torch.save files are parsed, not unpickled: valid ones read as torch reads them, others are refused cheaply."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LEGACY = {"_use_new_zipfile_serialization": False}
         {},
     ],
 )
-def test_tensors_are_what_torch_reads(state: dict[str, torch.Tensor], options: dict[str, bool]) -> None:
+def test_tensors_match_torch_load(state: dict[str, torch.Tensor], options: dict[str, bool]) -> None:
     data = as_torch(state, **options)
     found = torch_files.tensors(data, MOST)
     exact = torch.load(io.BytesIO(data), weights_only=True)
@@ -52,21 +52,21 @@ def test_tensors_are_what_torch_reads(state: dict[str, torch.Tensor], options: d
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_every_protocol_of_a_module_is_read(protocol: int) -> None:
+def test_every_pickle_protocol_is_read(protocol: int) -> None:
     module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.LayerNorm(2))
     buffer = io.BytesIO()
-    torch.save(module.state_dict(), buffer, pickle_protocol=protocol)  # with versions beside the tensors
+    torch.save(module.state_dict(), buffer, pickle_protocol=protocol)  # with version metadata
     found = torch_files.tensors(buffer.getvalue(), MOST)
     assert all(np.array_equal(found[name], tensor.detach().numpy()) for name, tensor in module.state_dict().items())
 
 
-def test_a_transposed_tensor_of_r_is_read(tmp_path: Path) -> None:
+def test_transposed_r_tensor_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(as_r({"wpe_out.weight": torch.arange(6.0).reshape(2, 3).T}))
     found = foreign.read(tmp_path / "file").weights
     assert np.array_equal(found["position_embedding.weight"], np.arange(6.0).reshape(2, 3).T)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 def nested() -> bytes:
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_no_state_dict_is_refused_before_it_costs_anything(kind: str, tmp_path: Path) -> None:
+def test_invalid_state_dict_is_refused_cheaply(kind: str, tmp_path: Path) -> None:
     make, message = REFUSED[kind]
     (tmp_path / "file").write_bytes(make())
     tracemalloc.start()
@@ -126,8 +126,8 @@ def test_what_is_no_state_dict_is_refused_before_it_costs_anything(kind: str, tm
     assert peak < 2 * foreign.MAX_IMPORT_BYTES
 
 
-def test_an_archive_says_a_storage_once_and_it_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand names for one storage do not take a thousand times its bytes."""
+def test_shared_storage_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand names for one storage do not use a thousand times its memory."""
     state = dict.fromkeys((f"t{i}" for i in range(100)), torch.zeros(1000))
     assert len(torch_files.tensors(as_torch(state), 100 * 4000 + 10_000)) == 100
     with pytest.raises(AlgaError, match="the tensors together have more than"):
@@ -141,11 +141,11 @@ def test_any_pickle_is_read_or_refused(data: bytes) -> None:
             torch_files.tensors(file, MOST)
 
 
-# --- this package's own files -----------------------------------------------------------------------------------------
+# --- ALGA's own files -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["parity", "smallest", "addition"])
-def test_a_runs_own_weights_come_back(name: str, alga: Alga, tmp_path: Path) -> None:
+def test_own_weights_round_trip(name: str, alga: Alga, tmp_path: Path) -> None:
     shipped = runs.SHIPPED / name / "model.safetensors"
     assert alga("import", shipped, "--out", tmp_path / "run").code == 0
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == shipped.read_bytes()
@@ -163,7 +163,7 @@ def test_a_runs_own_weights_come_back(name: str, alga: Alga, tmp_path: Path) -> 
         ("smallest", ["--like", "smallest"]),
     ],
 )
-def test_a_state_dict_of_ours_comes_back_in_the_shape_that_is_named(
+def test_own_state_dict_round_trips_in_the_named_shape(
     name: str, options: list[str], alga: Alga, tmp_path: Path
 ) -> None:
     torch.save(Solver.load(name).run.model.state_dict(), tmp_path / "state.pt")
@@ -203,7 +203,7 @@ MISREAD: dict[str, tuple[Callable[[], bytes], list[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", MISREAD)
-def test_nothing_is_misread_in_silence(kind: str, alga: Alga, tmp_path: Path) -> None:
+def test_nothing_is_misread_silently(kind: str, alga: Alga, tmp_path: Path) -> None:
     make, options, message = MISREAD[kind]
     (tmp_path / "file").write_bytes(make())
     result = alga("import", tmp_path / "file", *options, "--out", tmp_path / "run")

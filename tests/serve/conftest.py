@@ -1,4 +1,4 @@
-"""Fixtures of the server: a client, and a count of the requests that reach the workers."""
+"""Server fixtures: a client, and a count of the requests that reach the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: answers by the networks, and steps as they are taken."""
+"""The server: answers by the networks, and steps as they are computed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_engine_adds_over_http(client: httpx.Client, engine: str | None) -
         ("cmp", ["99", "100"], "<"),
     ],
 )
-def test_the_other_operations_and_their_steps(
+def test_other_operations_and_their_steps_are_served(
     client: httpx.Client, verb: str, operands: list[str], answer: str
 ) -> None:
     assert client.post(f"/v1/{verb}", json={"operands": operands}).json()["answer"] == answer
@@ -57,7 +57,7 @@ def test_the_other_operations_and_their_steps(
     assert told[-1][1]["answer"] == answer  # type: ignore[index]
 
 
-def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Solver) -> None:
+def test_steps_match_the_paper(client: httpx.Client, adder: Solver) -> None:
     response = client.post("/v1/add/steps", json=PAPER)
     assert response.headers["content-type"].startswith("text/event-stream")
     told = events(response.text)
@@ -74,7 +74,7 @@ def test_steps_are_those_of_the_paper(client: httpx.Client, adder: Solver) -> No
     ]
 
 
-def test_a_first_step_arrives_before_the_last_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_step_arrives_before_the_last_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     arrived, step, taken = threading.Event(), TraceListener.step, itertools.count(1)
 
     def waiting(sender: TraceListener, one: Step) -> None:
@@ -96,8 +96,8 @@ def test_a_first_step_arrives_before_the_last_is_taken(monkeypatch: pytest.Monke
     assert next(taken) == 1001
 
 
-def test_a_reader_who_leaves_frees_the_worker() -> None:
-    """A trace that would take hours ends soon after its reader is gone; meanwhile no other thread is free for one."""
+def test_disconnecting_reader_frees_the_worker() -> None:
+    """A trace that would take hours ends soon after its reader disconnects; until then the only thread is busy."""
     with serving(Limits(concurrent=1, waiting=0, seconds=3000, steps=10**9)) as address:
         long, other = {"operands": ["7" * 20_000, "9" * 20_000]}, {"operands": ["7" * 2000, "9"]}
         with httpx.stream("POST", f"{address}/v1/mul/steps", json=long, timeout=60) as response:
@@ -111,7 +111,7 @@ def test_a_reader_who_leaves_frees_the_worker() -> None:
         assert status == 200
 
 
-def test_the_domain_is_whole_and_the_models_are_all_there(client: httpx.Client) -> None:
+def test_domain_and_model_list_are_complete(client: httpx.Client) -> None:
     domain = client.get("/v1/domain").json()
     assert (len(domain["cells"]), len(domain["contexts"]), len(domain["columns"])) == (2300, 21, 110)
     assert all(cell["text"] == cell["expected"] and cell["margin"] > 14 for cell in domain["cells"])
@@ -123,14 +123,14 @@ def test_the_domain_is_whole_and_the_models_are_all_there(client: httpx.Client) 
     assert client.get("/healthz").json()["ok"] is True
 
 
-def test_a_step_is_laid_open(client: httpx.Client) -> None:
+def test_step_is_explained(client: httpx.Client) -> None:
     step = client.get("/v1/step", params={"prompt": "15C77"}).json()
     assert (step["text"], step["tokens"][:5]) == ("15S", list("15C77"))
     assert [max(zip(row, step["vocabulary"], strict=True))[1] for row in step["probabilities"]] == list("15S")
     assert all(abs(sum(row) - 1) < 1e-4 for layer in step["attention"] for head in layer for row in head)
 
 
-def test_damage_is_done_to_a_copy(client: httpx.Client) -> None:
+def test_damage_is_applied_to_a_copy(client: httpx.Client) -> None:
     report = client.post("/v1/damage", json={"amount": 2.0}).json()
     assert not report["certificate"]["certified"]
     wrong = [cell for cell in report["domain"]["cells"] if cell["text"] != cell["expected"]]
@@ -145,7 +145,7 @@ def test_damage_is_done_to_a_copy(client: httpx.Client) -> None:
     assert (healthy["solved"]["answer"], healthy["solved"]["certified"]) == ("74550", True)
 
 
-def test_every_answer_has_a_strict_policy(client: httpx.Client) -> None:
+def test_every_response_has_a_strict_content_policy(client: httpx.Client) -> None:
     for path in ("/", "/page.js", "/page.css", "/v1/models", "/nothing", "/openapi.json"):
         headers = client.get(path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
@@ -154,7 +154,7 @@ def test_every_answer_has_a_strict_policy(client: httpx.Client) -> None:
         assert "server" not in headers
 
 
-def test_the_page_names_no_other_place(client: httpx.Client) -> None:
+def test_page_refers_to_no_other_site(client: httpx.Client) -> None:
     files = [path for path in sorted(single.PAGE.iterdir()) if path.suffix in (".html", ".css", ".js")]
     assert len(files) == 12
     for path in files:
@@ -163,7 +163,7 @@ def test_the_page_names_no_other_place(client: httpx.Client) -> None:
         assert links <= {"http://www.w3.org/2000/svg"}, "a name, not an address"
 
 
-def test_a_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
+def test_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
     shutil.copytree(SHIPPED / "addition", tmp_path / "mine")
     with serving(models=(str(tmp_path / "mine"),)) as address, httpx.Client(base_url=address, timeout=30) as client:
         assert client.get("/v1/models").json()["first"] == "mine"
@@ -178,7 +178,7 @@ def test_a_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
         ModelRegistry([str(tmp_path / "nothing")])
 
 
-def test_the_single_file_holds_what_the_network_answers(tmp_path: Path, alga: Alga) -> None:
+def test_single_file_matches_the_network(tmp_path: Path, alga: Alga) -> None:
     out = tmp_path / "comparison.html"
     written = alga("export", out, "--model", "comparison")
     assert written.code == 0, written.err

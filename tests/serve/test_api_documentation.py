@@ -1,4 +1,4 @@
-"""What is said about the server holds: its description, the documented commands and limits, its messages."""
+"""The server matches its documentation: OpenAPI description, commands, limits, messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import ROOT, Alga, program
 from tests.serving import PAPER, events
 
 
-def test_the_openapi_description_has_examples(client: httpx.Client) -> None:
+def test_openapi_description_has_examples(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert {"/v1/add", "/v1/add/steps", "/v1/models", "/v1/certificate", "/v1/damage"} <= set(described["paths"])
     assert described["components"]["schemas"]["Numbers"]["examples"] == [PAPER]
@@ -23,7 +23,7 @@ def test_the_openapi_description_has_examples(client: httpx.Client) -> None:
     assert client.post("/v1/add", json=PAPER).json().items() >= answer.items()
 
 
-def test_the_documented_commands_work_as_pasted(client: httpx.Client) -> None:
+def test_documented_commands_work_as_pasted(client: httpx.Client) -> None:
     program("curl")
     text = (ROOT / "docs" / "serve.md").read_text()
     (commands,) = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
@@ -36,7 +36,7 @@ def test_the_documented_commands_work_as_pasted(client: httpx.Client) -> None:
     assert not any('"error"' in text for text in said)
 
 
-def test_the_documented_limits_are_those_of_the_command(client: httpx.Client, alga: Alga) -> None:
+def test_documented_limits_match_the_command(client: httpx.Client, alga: Alga) -> None:
     limits = client.get("/v1/models").json()["limits"]
     text = (ROOT / "docs" / "serve.md").read_text()
     shown = re.findall(r"\| `(--[a-z-]+)` \| ([\d,]+) \|", text)
@@ -48,7 +48,7 @@ def test_the_documented_limits_are_those_of_the_command(client: httpx.Client, al
         assert option in alga("serve", "--help").out
 
 
-def test_without_its_packages_the_error_says_how_to_get_them(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_server_packages_error_says_how_to_install(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [name for name in sys.modules if name.startswith("alga.serve.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr("alga.serve.server")
@@ -58,7 +58,7 @@ def test_without_its_packages_the_error_says_how_to_get_them(alga: Alga, monkeyp
     assert (refused.code, refused.err) == (2, line)
 
 
-def test_a_port_that_is_taken_and_a_senseless_limit_are_told_in_one_line(alga: Alga) -> None:
+def test_taken_port_and_invalid_limit_are_one_line(alga: Alga) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

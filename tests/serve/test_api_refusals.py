@@ -1,4 +1,4 @@
-"""What the server refuses: one JSON line, a status, and an end to work and requests that take too long."""
+"""What the server refuses: one JSON line, a status, and time limits on work and requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 @pytest.mark.parametrize("verb", ["add", "sub", "mul", "divmod", "cmp"])
-def test_what_is_no_number_is_refused_in_plain_words(client: httpx.Client, verb: str, text: str) -> None:
+def test_invalid_number_is_refused_with_a_clear_message(client: httpx.Client, verb: str, text: str) -> None:
     asked = [({"operands": ["-7", text]}, ""), ({"operands": [text, "7"]}, "/steps")]
     asked += [({"operands": [text, "7"], "engine": engine}, "") for engine in ("table", "sequential")]
     asked += [({"operands": ["7", text], "engine": "lookahead"}, "")] if verb == "add" and text[:1] != "-" else []
@@ -38,7 +38,7 @@ def test_what_is_no_number_is_refused_in_plain_words(client: httpx.Client, verb:
         assert (response.status_code, response.json()) == (422, {"error": NO_NUMBERS[text]}), request
 
 
-def test_a_sign_is_no_digit() -> None:
+def test_sign_does_not_count_as_a_digit() -> None:
     check_digits(["-" + "1" * 10, "1" * 10], 10)
     with pytest.raises(RefusedError, match="up to 10 digits here, got 11"):
         check_digits(["1" * 11], 10)
@@ -84,7 +84,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("method", "path", "request_", "status", "said"), REFUSALS)
-def test_what_is_refused_is_told_in_one_json_line(
+def test_refusal_is_one_json_line(
     client: httpx.Client, method: str, path: str, request_: dict[str, object], status: int, said: str
 ) -> None:
     response = client.request(method, path, **request_)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def test_what_is_refused_is_told_in_one_json_line(
     assert not re.search(r"/(home|root|work|tmp|usr)\b|Traceback|\.py\b", response.text.replace("page.py", ""))
 
 
-def test_too_many_steps_end_a_stream_on_the_way() -> None:
+def test_step_limit_ends_a_stream() -> None:
     with serving(Limits(steps=200)) as address:
         response = httpx.post(f"{address}/v1/mul/steps", json={"operands": ["7" * 60, "9" * 60]}, timeout=60)
     name, data = events(response.text)[-1]
@@ -102,7 +102,7 @@ def test_too_many_steps_end_a_stream_on_the_way() -> None:
     assert "more than 200 steps" in str(data)
 
 
-def test_a_server_that_is_too_busy_says_so_and_goes_on() -> None:
+def test_busy_server_says_so_and_recovers() -> None:
     with serving(Limits(concurrent=1, waiting=0, seconds=20)) as address:
         slow = {"operands": ["9" * 20_000, "1"], "engine": "sequential"}
         with ThreadPoolExecutor(6) as pool:
@@ -112,7 +112,7 @@ def test_a_server_that_is_too_busy_says_so_and_goes_on() -> None:
         assert httpx.post(f"{address}/v1/add", json=PAPER).json()["answer"] == "74550"
 
 
-def test_work_that_takes_too_long_is_stopped() -> None:
+def test_long_computation_is_stopped() -> None:
     with serving(Limits(seconds=1)) as address:
         httpx.post(f"{address}/v1/add", json={**PAPER, "engine": "sequential"}, timeout=60)  # opens the network
         response = httpx.post(f"{address}/v1/mul", json={"operands": ["7" * 90_000, "8" * 90_000]}, timeout=60)
@@ -129,7 +129,7 @@ def test_work_that_takes_too_long_is_stopped() -> None:
         (b"hello there\r\n\r\n", 400, "invalid http request"),
     ],
 )
-def test_a_request_that_does_not_end_is_ended(sent: bytes, status: int, said: str) -> None:
+def test_unfinished_request_times_out(sent: bytes, status: int, said: str) -> None:
     with serving(Limits(seconds=1)) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as raw:
         raw.sendall(sent)
         raw.settimeout(10)

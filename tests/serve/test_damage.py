@@ -1,4 +1,4 @@
-"""A weight moved in a copy: the certificate and every answer are the copy's, and the problem stays as it was asked."""
+"""A damaged copy: certificate and answers are the copy's, and the problem stays unchanged."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def solved(worker: Worker, name: str, amount: float, problem: AskedProblem) -> d
         ("addition-lookahead", "add", ["65785", "8765"], "74550"),
     ],
 )
-def test_a_copy_that_is_as_it_was_solves_the_problem_that_was_asked(
+def test_undamaged_copy_solves_the_original_problem(
     worker: Worker, name: str, verb: Verb, operands: list[str], answer: str
 ) -> None:
     found = solved(worker, name, 0.0, AskedProblem(verb=verb, operands=operands))
     assert (found["answer"], found["exact"], found["operands"]) == (answer, answer, operands)
 
 
-def test_the_copy_takes_part_and_its_wrong_steps_are_told(worker: Worker) -> None:
+def test_damaged_copy_is_used_and_its_wrong_steps_are_reported(worker: Worker) -> None:
     found = solved(worker, "times-a-digit", 2.0, AskedProblem(verb="mul", operands=["37", "48"]))
     assert (found["answer"], found["exact"], found["certified"]) == ("1786", "1776", False)
     problems = found["problems"]
@@ -75,8 +75,8 @@ def test_answer_and_certificate_of_a_copy_agree(worker: Worker, amount: float, c
     assert (report["example"] is None) is certified
 
 
-def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(worker: Worker) -> None:
-    """A difference that came out with a sign in its midst is no number to go on with; the problem itself was one."""
+def test_wrong_step_is_the_networks_failure(worker: Worker) -> None:
+    """An intermediate difference with a sign inside is not a number; the problem itself was valid."""
     found = solved(worker, "subtraction", -8.0, AskedProblem(verb="divmod", operands=["1000", "37"]))
     assert found["failure"].startswith(
         "a wrong step led to an invalid problem: a number has only the digits 0-9, got '-'"
@@ -85,7 +85,7 @@ def test_a_wrong_step_that_leads_nowhere_is_the_networks_failure(worker: Worker)
     assert any(step["text"] != step["expected"] for problem in found["problems"] for step in problem["steps"])
 
 
-def test_what_is_wrong_with_a_problem_is_said(worker: Worker) -> None:
+def test_invalid_problem_is_explained(worker: Worker) -> None:
     for verb, operands, why in (
         ("add", ["1.5", "2"], "got '.' at position 2"),
         ("divmod", ["1", "0"], "divided by zero"),
@@ -99,8 +99,8 @@ def test_what_is_wrong_with_a_problem_is_said(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("base", [2, 8, 10, 16])
-def test_exact_agrees_with_certified_networks(base: int) -> None:
-    """Two ways that share no code: Python's integers, and steps of the networks."""
+def test_exact_arithmetic_agrees_with_certified_networks(base: int) -> None:
+    """Two computations that share no code: Python's integers, and steps of the networks."""
     rng, calculator = Random(base), Calculator(base)
     for _ in range(20):
         a, b = (f"{rng.choice(('', '-'))}{_digits(rng, base)}" for _ in range(2))

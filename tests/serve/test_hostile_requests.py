@@ -1,4 +1,4 @@
-"""Hostile requests: whatever is sent to the server, one clear JSON line and the next one is served."""
+"""Hostile requests: anything gets one clear JSON line, and the next request is served."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.serving import serving
 
 VERBS = ("add", "sub", "mul", "divmod", "cmp", "add/steps", "divmod/steps", "damage")
 QUERIES = ("step", "domain", "certificate", "weights")
-HELD: list[str] = []  # hypothesis does not go with fixtures that a test takes
+HELD: list[str] = []  # hypothesis does not work with function fixtures
 OURS = re.compile(r"/(home|root|work|tmp|usr)\b|Traceback|\.py\b")
 
 anything = st.recursive(
@@ -50,7 +50,7 @@ def server() -> Iterator[None]:
 
 
 def sane(response: httpx.Response) -> None:
-    """Demand an answer, or a refusal in one JSON line that tells nothing of this machine."""
+    """Require an answer, or a one-line JSON refusal that reveals nothing about this machine."""
     assert response.status_code in {200, 400, 404, 405, 413, 422}, response.text
     assert not OURS.search(response.text)
     if response.status_code != 200:
@@ -86,7 +86,7 @@ def test_any_query_is_answered_or_refused(name: str, query: dict[str, str]) -> N
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=80), st.sampled_from([b"", b"GET ", b"POST /v1/add HTTP/1.1\r\n", b"GET /v1/step?prompt="]))
-def test_any_bytes_are_answered_or_the_line_is_closed(sent: bytes, begun: bytes) -> None:
+def test_any_bytes_are_answered_or_the_connection_is_closed(sent: bytes, begun: bytes) -> None:
     address = urlsplit(HELD[0])
     with socket.create_connection((address.hostname, address.port), timeout=60) as raw:
         raw.sendall(begun + sent + b"\r\n\r\n")
@@ -111,7 +111,7 @@ def test_any_bytes_are_answered_or_the_line_is_closed(sent: bytes, begun: bytes)
     ],
     ids=["deep list", "deep object", "long integer", "many operands", "infinite", "nan", "twice"],
 )
-def test_json_that_swells_is_refused_soon(content: bytes) -> None:
+def test_json_that_grows_in_memory_is_refused_quickly(content: bytes) -> None:
     for verb in ("add", "damage"):
         response = httpx.post(
             f"{HELD[0]}/v1/{verb}", content=content, headers={"content-type": "application/json"}, timeout=60

@@ -1,4 +1,4 @@
-"""Clients that leave, never read or stay idle: they neither hold up the server nor keep others out."""
+"""Clients that disconnect, never read or stay idle do not block the server for others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from alga.serve import middleware, server
 from alga.serve.limits import Limits
-from tests.serving import LONG_SUM, PAPER, PRODUCT, SOON, all_that_comes, connected, post, serving, until
+from tests.serving import LONG_SUM, PAPER, PRODUCT, SOON, connected, post, read_to_end, serving, until
 
 
-def test_work_ends_when_the_client_of_a_plain_request_is_gone() -> None:
+def test_work_ends_when_the_client_disconnects() -> None:
     with serving(Limits(concurrent=1, waiting=0, seconds=3000, digits=10**6)) as address:
 
         def status() -> int:
@@ -27,7 +27,7 @@ def test_work_ends_when_the_client_of_a_plain_request_is_gone() -> None:
         until(lambda: status() == 200)
 
 
-def test_who_waits_and_leaves_makes_room_for_others(asked: list[int]) -> None:
+def test_leaving_the_queue_makes_room(asked: list[int]) -> None:
     with serving(Limits(concurrent=1, waiting=8, seconds=3000, digits=10**6)) as address, ExitStack() as stack:
         stack.enter_context(connected(address)).sendall(post("/v1/mul", PRODUCT))
 
@@ -36,7 +36,7 @@ def test_who_waits_and_leaves_makes_room_for_others(asked: list[int]) -> None:
                 raw.settimeout(0.2)
                 raw.sendall(post("/v1/add", LONG_SUM))
                 try:
-                    return not raw.recv(1)  # who may not wait is told at once
+                    return not raw.recv(1)  # a full queue refuses at once
                 except TimeoutError:
                     return True
 
@@ -47,7 +47,7 @@ def test_who_waits_and_leaves_makes_room_for_others(asked: list[int]) -> None:
         until(waits)
 
 
-def test_140_clients_that_never_read_do_not_make_it_unreachable() -> None:
+def test_140_clients_that_never_read_do_not_block_the_server() -> None:
     with serving(Limits(seconds=1)) as address, ExitStack() as stack:
         trace = post("/v1/add/steps", {"operands": ["7" * 20_000, "8" * 20_000]})
         deaf = [stack.enter_context(connected(address)) for _ in range(140)]
@@ -58,19 +58,19 @@ def test_140_clients_that_never_read_do_not_make_it_unreachable() -> None:
             assert httpx.get(f"{address}/", timeout=SOON).status_code == 200
         until(lambda: httpx.post(f"{address}/v1/add", json=LONG_SUM, timeout=SOON).status_code == 200)
         for raw in deaf:
-            all_that_comes(raw)  # which ends
+            read_to_end(raw)  # which ends
 
 
-def test_an_answer_that_is_not_taken_is_given_up() -> None:
+def test_response_that_is_never_read_is_dropped() -> None:
     asked = 150
     with serving(Limits(seconds=1)) as address, connected(address) as raw:
         httpx.get(f"{address}/v1/domain", timeout=SOON)
         raw.sendall(b"GET /v1/domain HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * asked)  # 30 MB of answers
         time.sleep(2.5)
-        assert all_that_comes(raw).count(b"HTTP/1.1 200") < asked
+        assert read_to_end(raw).count(b"HTTP/1.1 200") < asked
 
 
-def test_the_connection_that_was_idle_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed_first() -> None:
     with serving(Limits(connections=8)) as address, ExitStack() as stack:
         idle = []
         for _ in range(8):
@@ -78,13 +78,13 @@ def test_the_connection_that_was_idle_longest_makes_room() -> None:
             idle[-1].sendall(b"GET / HTTP/1.1\r\nx-slow: ")
             time.sleep(0.02)
         assert httpx.post(f"{address}/v1/add", json=PAPER, timeout=SOON).json()["answer"] == "74550"
-        assert all_that_comes(idle[0]) == b""
+        assert read_to_end(idle[0]) == b""
         idle[-1].setblocking(False)
         with pytest.raises(BlockingIOError):
             idle[-1].recv(1)
 
 
-def test_who_was_served_is_not_the_first_to_make_room() -> None:
+def test_recently_served_connection_is_not_closed_first() -> None:
     with serving(Limits(connections=4)) as address, ExitStack() as stack:
         client = stack.enter_context(connected(address))
 
@@ -97,11 +97,11 @@ def test_who_was_served_is_not_the_first_to_make_room() -> None:
 
         assert served()
         silent = [stack.enter_context(connected(address)) for _ in range(8)]
-        assert [all_that_comes(raw) for raw in silent[:4]] == [b""] * 4
+        assert [read_to_end(raw) for raw in silent[:4]] == [b""] * 4
         assert served()
 
 
-def test_connections_that_are_worked_for_stay(asked: list[int]) -> None:
+def test_connections_with_work_in_progress_stay_open(asked: list[int]) -> None:
     with serving(Limits(connections=2, seconds=3000, digits=10**6)) as address, ExitStack() as stack:
         products = [stack.enter_context(connected(address)) for _ in range(2)]
         for raw in products:
@@ -109,7 +109,7 @@ def test_connections_that_are_worked_for_stay(asked: list[int]) -> None:
 
         def turned_away() -> bool:
             with connected(address) as raw:
-                return all_that_comes(raw).startswith(b"HTTP/1.1 503")
+                return read_to_end(raw).startswith(b"HTTP/1.1 503")
 
         until(lambda: len(asked) == 2)
         assert turned_away()
@@ -119,7 +119,7 @@ def test_connections_that_are_worked_for_stay(asked: list[int]) -> None:
                 raw.recv(1)
 
 
-def test_the_server_ends_without_a_word_on_what_was_under_way(
+def test_server_shuts_down_quietly_with_requests_in_progress(
     asked: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     with ExitStack() as stack:
@@ -130,7 +130,7 @@ def test_the_server_ends_without_a_word_on_what_was_under_way(
         assert caplog.records == []
 
 
-def test_clients_that_leave_in_the_middle_of_an_answer_do_not_fill_the_log(
+def test_disconnects_during_a_response_do_not_fill_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(middleware, "PIECE", 1000)
@@ -140,11 +140,11 @@ def test_clients_that_leave_in_the_middle_of_an_answer_do_not_fill_the_log(
             with connected(address) as raw:
                 raw.sendall(b"GET /v1/domain HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
                 raw.recv(1)
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with a reset
                 time.sleep(0.0001 * i)
     assert caplog.records == []
 
 
-def test_answers_do_not_wait_for_acknowledgements() -> None:
+def test_responses_do_not_wait_for_acknowledgements() -> None:
     with server.listen("127.0.0.1", 0) as taken:
-        assert taken.proto == socket.IPPROTO_TCP  # asyncio switches Nagle's algorithm off where this is said
+        assert taken.proto == socket.IPPROTO_TCP  # asyncio turns off Nagle's algorithm if this is set

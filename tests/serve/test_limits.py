@@ -1,4 +1,4 @@
-"""The server's limits: what may be asked of it, and short problems that do not wait behind long ones."""
+"""The server's limits; short problems do not wait behind long ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from alga.serve.registry import ModelRegistry
 from tests.conftest import ROOT, Alga
 from tests.serving import PAPER, PRODUCT, SOON, connected, post, refused, serving
 
-# --- what is asked for ------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/page.js", "/healthz", "/v1/certificate?model=parity", "/nothing"])
-def test_head_answers_as_get_does_without_the_body(client: httpx.Client, path: str) -> None:
+def test_head_matches_get_without_the_body(client: httpx.Client, path: str) -> None:
     whole, head = client.get(path), client.head(path)
     assert (head.status_code, head.content) == (whole.status_code, b"")
     assert head.headers["content-length"] == str(len(whole.content))
@@ -31,7 +31,7 @@ def test_head_answers_as_get_does_without_the_body(client: httpx.Client, path: s
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0"])
-def test_seconds_that_are_no_time_are_refused(seconds: str, alga: Alga) -> None:
+def test_invalid_seconds_are_refused(seconds: str, alga: Alga) -> None:
     with pytest.raises(AlgaError, match="the limit on seconds must be at least 1 and finite, got"):
         Limits(seconds=float(seconds))
     told = alga("serve", "--no-open", "--seconds", seconds)
@@ -55,7 +55,7 @@ def test_more_connections_than_open_files_are_refused_in_one_line(alga: Alga, mo
     assert "160 connections need 256 open files, and 100 are allowed here" in told.err
 
 
-# --- long and short ---------------------------------------------------------------------------------------------------
+# --- long and short problems ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,9 @@ def test_more_connections_than_open_files_are_refused_in_one_line(alga: Alga, mo
         ("divmod", (20, 30), True, False),
     ],
 )
-def test_cost_is_told_from_lengths(verb: str, lengths: tuple[int, ...], by_network: bool, long: bool) -> None:
+def test_lengths_decide_which_problems_are_long(
+    verb: str, lengths: tuple[int, ...], by_network: bool, long: bool
+) -> None:
     assert is_long(verb, ["7" * length for length in lengths], 10, by_network=by_network) is long
 
 
@@ -93,8 +95,8 @@ def test_short_problems_do_not_wait_behind_long_products() -> None:
                 raw.recv(1)
 
 
-def test_work_lets_other_threads_have_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that computes and lets go for microseconds at a time keeps the event loop from ever getting in."""
+def test_work_yields_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that releases the GIL only for microseconds starves the event loop."""
     slept: list[float] = []
     monkeypatch.setattr(limits.time, "sleep", slept.append)
     monkeypatch.setattr(limits, "WORKED", -1.0)
@@ -104,7 +106,7 @@ def test_work_lets_other_threads_have_a_turn(monkeypatch: pytest.MonkeyPatch) ->
     assert slept == [limits.RESTED] * 2
 
 
-def test_what_is_made_once_is_made_once_for_all_who_ask_meanwhile() -> None:
+def test_concurrent_requests_share_one_computation() -> None:
     registry, made, begun = ModelRegistry(), [], threading.Barrier(4)
 
     def ask() -> None:
@@ -120,7 +122,7 @@ def test_what_is_made_once_is_made_once_for_all_who_ask_meanwhile() -> None:
     assert registry.is_cached("thing", "parity")
 
 
-def test_the_committed_load_is_ten_minutes_without_a_failure() -> None:
+def test_committed_load_results_are_ten_minutes_without_failure() -> None:
     results = json.loads((ROOT / "results" / "load.json").read_text())
     assert (results["seconds"], results["share"]) == (600, 1)
     assert (results["honest"]["all"]["failed"], results["wrong"], results["log"]["lines"]) == (0, {}, 0)

@@ -1,4 +1,4 @@
-"""Slow: the page in a real browser, served and as a single file: what a person sees, by mouse and by keyboard."""
+"""Slow: the page in a real browser, served and as a single file, by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -16,10 +16,10 @@ STEPS = [("55", "10S"), ("10C86", "15S"), ("15C77", "15S"), ("15C58", "14S"), ("
 
 
 def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> None:
-    page.goto(place)  # the browser's own start
+    page.goto(place)  # warm-up: the browser's own start
     expect(page.locator("#answer")).to_have_text("74550")
     tries = []
-    for _ in range(5):  # the best of them: tests share their machine
+    for _ in range(5):  # the best of several: other tests share the machine
         page.goto("about:blank")
         began = time.monotonic()
         page.goto(place, wait_until="commit")
@@ -29,7 +29,7 @@ def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> No
     assert min(tries) < 1
 
 
-def test_the_papers_example_step_by_step(page: Page, place: str) -> None:
+def test_papers_example_is_shown_step_by_step(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#answer")).to_have_text("74550")
     for i, (prompt, text) in enumerate(STEPS, start=1):
@@ -51,7 +51,7 @@ def test_the_papers_example_step_by_step(page: Page, place: str) -> None:
     expect(page.locator("#live")).to_contain_text("Step 5 of 5")
 
 
-def test_thousands_of_digits_are_pasted(page: Page, place: str) -> None:
+def test_thousands_of_digits_can_be_pasted(page: Page, place: str) -> None:
     page.goto(place)
     a, b = "9" * 5000, "1"
     fill(page, a, b)
@@ -63,7 +63,7 @@ def test_thousands_of_digits_are_pasted(page: Page, place: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_grid_is_whole_and_each_cell_opens(page: Page, place: str) -> None:
+def test_grid_is_complete_and_each_cell_opens(page: Page, place: str) -> None:
     page.goto(place)
     grid = page.locator("#grid")
     expect(grid).to_have_attribute("data-cells", "2300")
@@ -77,11 +77,11 @@ def test_the_grid_is_whole_and_each_cell_opens(page: Page, place: str) -> None:
     expect(page.locator("#inside")).to_have_attribute("data-prompt", "19C99")
 
 
-def test_a_damaged_network_loses_its_certificate_and_heals(page: Page, place: str) -> None:
+def test_damaged_network_loses_its_certificate_until_healed(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
     expect(page.locator("#index")).to_have_value("393")
-    hurt(page, 8)
+    damage_weight(page, 8)
     expect(page.locator("#badge")).to_contain_text("wrong on")
     expect(page.locator("#words")).to_contain_text("Not certified")
     assert int(page.locator("#grid").get_attribute("data-wrong") or 0) > 100
@@ -95,7 +95,7 @@ def test_a_damaged_network_loses_its_certificate_and_heals(page: Page, place: st
     expect(page.locator("#verdict")).to_have_text("")
 
 
-def test_by_keyboard_only(page: Page, place: str) -> None:
+def test_page_works_by_keyboard_only(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#answer")).to_have_text("74550")
 
@@ -130,7 +130,7 @@ def test_by_keyboard_only(page: Page, place: str) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_at_phone_width_nothing_sticks_out(page: Page, place: str, theme: str) -> None:
+def test_nothing_overflows_at_phone_width(page: Page, place: str, theme: str) -> None:
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(place)
@@ -142,7 +142,7 @@ def test_at_phone_width_nothing_sticks_out(page: Page, place: str, theme: str) -
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_a_link_brings_back_what_is_on_screen(page: Page, place: str) -> None:
+def test_link_restores_the_screen(page: Page, place: str) -> None:
     page.goto(f"{place}#op=add&a=9582&b=9261&step=2")
     expect(page.locator("#answer")).to_have_text("18843")
     expect(page.locator("#steps .here")).to_contain_text("3C86")
@@ -153,7 +153,7 @@ def test_a_link_brings_back_what_is_on_screen(page: Page, place: str) -> None:
     expect(page.locator("#live")).to_contain_text("Step 3 of 4")
 
 
-def test_other_operations_and_mistakes_are_shown(page: Page, address: str) -> None:
+def test_other_operations_and_errors_are_shown(page: Page, address: str) -> None:
     page.goto(f"{address}#op=mul&a=37&b=48")
     expect(page.locator("#answer")).to_have_text("1776")
     expect(page.locator("#note")).to_contain_text("Part 1 of 3: 37×8")

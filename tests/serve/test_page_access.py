@@ -1,4 +1,4 @@
-"""Slow: the page for every eye and hand: controls that say what they do, focus that stays, contrast that suffices."""
+"""Slow: accessibility of the page: labelled controls, stable focus, sufficient contrast."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 CONTRASTS = (Path(__file__).parent / "contrasts.js").read_text()
 
 
-def test_after_an_error_there_is_nothing_to_play(page: Page, place: str) -> None:
+def test_nothing_can_be_played_after_an_error(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#live")).to_contain_text("Step 1 of 5")
     fill(page, "12x", "30")
@@ -33,7 +33,7 @@ def test_after_an_error_there_is_nothing_to_play(page: Page, place: str) -> None
     expect(page.locator("#play")).to_be_enabled()
 
 
-def test_slider_and_text_are_at_the_same_step_at_any_speed(page: Page, place: str) -> None:
+def test_slider_and_text_show_the_same_step_at_any_speed(page: Page, place: str) -> None:
     page.goto(f"{place}#op=add&a={'7' * 90}&b={'8' * 90}&step=0")
     expect(page.locator("#position")).to_have_attribute("max", "90")
     page.locator("#speed").fill("6")
@@ -61,7 +61,7 @@ def test_slider_and_text_are_at_the_same_step_at_any_speed(page: Page, place: st
     expect(page.locator("#inside-title")).to_have_text("Inside step 90")
 
 
-def test_the_longest_carry_is_offered_where_there_are_carries(page: Page, address: str) -> None:
+def test_longest_carry_is_offered_only_if_there_are_carries(page: Page, address: str) -> None:
     page.goto(address)
     button = page.locator("#longest")
     for operation, carries in (("mul", False), ("sub", True), ("divmod", False), ("cmp", False), ("add", True)):
@@ -92,7 +92,7 @@ def focused(page: Page) -> Any:
     return page.evaluate("[document.activeElement.id, document.activeElement.textContent]")
 
 
-def test_focus_stays_with_the_step_that_was_chosen(page: Page, place: str) -> None:
+def test_focus_stays_on_the_chosen_step(page: Page, place: str) -> None:
     page.goto(place)
     page.locator("#steps button").nth(2).focus()
     page.keyboard.press("Enter")
@@ -118,7 +118,7 @@ def test_focus_stays_at_either_end_and_after_healing(page: Page, place: str) -> 
         expect(page.locator(f"#{button}")).to_be_disabled()
         assert focused(page)[0] == button
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗")
     page.locator("#heal").focus()
     page.keyboard.press("Enter")
@@ -127,8 +127,8 @@ def test_focus_stays_at_either_end_and_after_healing(page: Page, place: str) -> 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_text_has_contrast_enough(page: Page, address: str, theme: str) -> None:
-    """4.5 to 1 for whatever is written, in the colours that the browser computes; what cannot be used is exempt."""
+def test_every_text_has_enough_contrast(page: Page, address: str, theme: str) -> None:
+    """4.5 to 1 for all text, in the browser's computed colours; disabled controls are exempt."""
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     parts: set[str] = set()
     poor = []
@@ -145,7 +145,7 @@ def test_every_text_has_contrast_enough(page: Page, address: str, theme: str) ->
     page.goto(f"{address}#op=add&a=0&b=4")
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
     page.locator("#step").hover()
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#probabilities caption .bad")).to_have_count(1)
     look()
     fill(page, "12x", "30")
@@ -155,7 +155,7 @@ def test_every_text_has_contrast_enough(page: Page, address: str, theme: str) ->
     assert poor == []
 
 
-def test_buttons_are_called_what_is_written_on_them(page: Page, place: str) -> None:
+def test_accessible_names_of_buttons_match_their_labels(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#steps button")).to_have_count(5)
     name = page.locator("#steps").aria_snapshot()
@@ -170,7 +170,7 @@ def test_buttons_are_called_what_is_written_on_them(page: Page, place: str) -> N
 @pytest.mark.parametrize(
     ("problem", "cells"), [("op=add&model=arithmetic", 9010), ("op=mul&a=f&b=2&model=times-a-digit-base-16", 30992)]
 )
-def test_the_grid_is_never_cut_off(page: Page, address: str, width: int, problem: str, cells: int) -> None:
+def test_grid_is_never_clipped(page: Page, address: str, width: int, problem: str, cells: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{address}#{problem}")
     grid = page.locator("#grid")

@@ -1,4 +1,4 @@
-"""Slow: the page shows one result at a time: answer, steps, network, certificate and damage that belong together."""
+"""Slow: answer, steps, network, certificate and damage on the page always belong to one result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from alga.serve import single
 from alga.solve.solver import Solver
-from tests.browsing import fill, hurt
+from tests.browsing import damage_weight, fill
 from tests.conftest import Alga
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -20,7 +20,7 @@ NUMBERS = ["1.5", "12.", "1,234,567", "1 234", "1'000", "", "+5", "٣", "5e3", "
 
 
 @pytest.mark.parametrize("text", NUMBERS)
-def test_a_number_is_read_alike_everywhere_and_never_mended(
+def test_numbers_are_read_the_same_everywhere_and_never_corrected(
     page: Page, address: str, file: str, alga: Alga, text: str
 ) -> None:
     told = httpx.post(f"{address}/v1/add", json={"operands": [text, "2"]}).json()
@@ -40,7 +40,7 @@ def test_a_number_is_read_alike_everywhere_and_never_mended(
         expect(page.locator("#result")).to_be_empty()
 
 
-def test_white_space_around_a_number_is_no_part_of_it(page: Page, place: str) -> None:
+def test_whitespace_around_a_number_is_ignored(page: Page, place: str) -> None:
     page.goto(place)
     fill(page, " 12\n", "\t30")
     expect(page.locator("#answer")).to_have_text("42")
@@ -49,7 +49,7 @@ def test_white_space_around_a_number_is_no_part_of_it(page: Page, place: str) ->
 @pytest.mark.parametrize(
     ("model", "operands"), [("and-base-16", ["FF0", "a1"]), ("comparison", ["99", "100"]), ("parity", ["1011"])]
 )
-def test_a_file_of_another_task_takes_the_networks_own_steps(
+def test_file_of_another_task_uses_the_networks_own_steps(
     page: Page, tmp_path: Path, model: str, operands: list[str]
 ) -> None:
     network = Solver.load(model)
@@ -63,7 +63,7 @@ def test_a_file_of_another_task_takes_the_networks_own_steps(
     expect(page.locator("#answer")).to_have_text(str(trace.result.answer))
 
 
-def test_without_steps_none_are_shown(page: Page, address: str) -> None:
+def test_no_steps_are_shown_if_there_are_none(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#steps li")).to_have_count(5)
     fill(page, "9" * 30_000, "1")
@@ -76,7 +76,7 @@ def test_without_steps_none_are_shown(page: Page, address: str) -> None:
 
 
 def held_back(page: Page, pattern: str) -> list[Route]:
-    """Let no answer through until a test does."""
+    """Hold back responses until the test releases them."""
     waiting: list[Route] = []
 
     def wait(route: Route) -> None:
@@ -86,7 +86,7 @@ def held_back(page: Page, pattern: str) -> list[Route]:
     return waiting
 
 
-def test_steps_that_are_late_are_not_those_of_the_problem_before(page: Page, address: str) -> None:
+def test_late_steps_of_the_previous_problem_are_dropped(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#steps li")).to_have_count(5)
     waiting = held_back(page, "**/v1/add/steps")
@@ -97,7 +97,7 @@ def test_steps_that_are_late_are_not_those_of_the_problem_before(page: Page, add
     expect(page.locator("#steps b")).to_have_text(["2S", "4S"])
 
 
-def test_steps_that_come_to_another_answer_are_told(page: Page, address: str) -> None:
+def test_steps_with_another_answer_are_flagged(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#answer")).to_have_text("74550")
     page.route("**/v1/add", lambda route: route.fulfill(json={**route.fetch().json(), "answer": "43"}))
@@ -108,9 +108,7 @@ def test_steps_that_come_to_another_answer_are_told(page: Page, address: str) ->
 @pytest.mark.parametrize(
     ("model", "prompts"), [("addition-lookahead", "341"), ("addition-base-2", "28"), ("arithmetic", "9,010")]
 )
-def test_badge_and_certificate_are_those_of_the_network_chosen(
-    page: Page, address: str, model: str, prompts: str
-) -> None:
+def test_badge_and_certificate_belong_to_the_chosen_network(page: Page, address: str, model: str, prompts: str) -> None:
     """With an answer and no steps, with an error (base 2 has no 6), and with both."""
     page.goto(address)
     expect(page.locator("#badge")).to_contain_text("2,300 prompts")
@@ -127,7 +125,7 @@ def test_badge_and_certificate_are_those_of_the_network_chosen(
     expect(page.locator("#grid")).to_have_attribute("data-cells", prompts.replace(",", ""))
 
 
-def test_who_answered_and_whose_steps_are_played_is_told_where_they_differ(page: Page, address: str) -> None:
+def test_page_says_which_networks_answered_and_stepped(page: Page, address: str) -> None:
     page.goto(f"{address}#op=add&a=12&b=30&engine=lookahead")
     expect(page.locator("#answer")).to_have_text("42")
     told = "Step by step by addition; the answer above is by addition-lookahead."
@@ -135,12 +133,12 @@ def test_who_answered_and_whose_steps_are_played_is_told_where_they_differ(page:
 
 
 @pytest.mark.parametrize(("where", "amount"), [("address", 0.25), ("address", 0.5), ("file", 0.5)])
-def test_what_is_said_of_a_damaged_network_agrees(
+def test_statements_about_a_damaged_network_agree(
     page: Page, request: pytest.FixtureRequest, where: str, amount: float
 ) -> None:
     page.goto(request.getfixturevalue(where))
     expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
-    hurt(page, amount)
+    damage_weight(page, amount)
     expect(page.locator("#badge")).to_contain_text("addition, one weight moved: ")
     holds = amount == 0.25
     assert page.locator("#badge").inner_text().startswith("✓" if holds else "✗")
@@ -158,12 +156,12 @@ def test_what_is_said_of_a_damaged_network_agrees(
         ("op=mul&a=37&b=48&step=7", 1, "37 × 48 = 1776", "addition"),
     ],
 )
-def test_damage_leaves_the_problem_as_it_was_asked(
+def test_damage_keeps_the_problem(
     page: Page, address: str, problem: str, amount: float, shown: str, network: str
 ) -> None:
     page.goto(f"{address}#{problem}")
     expect(page.locator("#badge")).to_contain_text(f"✓ {network}: ")
-    hurt(page, amount)
+    damage_weight(page, amount)
     expect(page.locator("#verdict")).to_contain_text(shown)
     expect(page.locator("#verdict")).to_contain_text(f"of {network} went from")
     expect(page.locator("#result")).to_contain_text(shown)
@@ -173,10 +171,10 @@ def test_damage_leaves_the_problem_as_it_was_asked(
     expect(page.locator("#verdict")).to_contain_text(f"of {network} went from")
 
 
-def test_a_damaged_network_that_has_no_part_is_told(page: Page, address: str) -> None:
+def test_unused_damaged_network_is_mentioned(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗ addition, one weight moved: ")
     fill(page, "-5", "9")
     expect(page.locator("#verdict")).to_contain_text("-5 + 9 = 4 (addition has no part in it), right.")
@@ -184,10 +182,10 @@ def test_a_damaged_network_that_has_no_part_is_told(page: Page, address: str) ->
     expect(page.locator("#result small")).to_have_text(re.compile("· right · certified$"))
 
 
-def test_a_mistake_does_not_heal(page: Page, place: str) -> None:
+def test_input_error_does_not_heal_the_network(page: Page, place: str) -> None:
     page.goto(place)
     expect(page.locator("#badge")).to_contain_text("✓ addition: ")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#badge")).to_contain_text("✗ addition, one weight moved: ")
     fill(page, "12x", "30")
     expect(page.locator("#problem-error")).to_contain_text("got 'x' at position 3")
@@ -199,11 +197,11 @@ def test_a_mistake_does_not_heal(page: Page, place: str) -> None:
     expect(page.locator("#problem-error")).to_contain_text("got 'x' at position 3")
 
 
-def test_what_is_wrong_has_no_margin(page: Page, place: str) -> None:
+def test_wrong_answer_has_no_margin(page: Page, place: str) -> None:
     page.goto(f"{place}#op=add&a=0&b=4")
     expect(page.locator("#steps .margin")).to_have_text(re.compile(r"^\d+\.\d$"))
     expect(page.locator("#cell")).to_contain_text("margin")
-    hurt(page, 4)
+    damage_weight(page, 4)
     expect(page.locator("#answer")).to_have_text("3")
     expect(page.locator("#result small")).to_contain_text("wrong: 4 would be right")
     expect(page.locator("#steps .margin")).to_have_text("wrong")
@@ -211,7 +209,7 @@ def test_what_is_wrong_has_no_margin(page: Page, place: str) -> None:
     expect(page.locator("#cell")).to_have_text(
         "First column 04: the prompt is 04, wrong: it writes 3S, and 4S would be right."
     )
-    if not place.startswith("file"):  # which does not keep the inside of damaged copies
+    if not place.startswith("file"):  # which has no details of damaged copies
         tokens = ["token 1: wrong, 4 is 1.9 behind", "token 2: after a wrong one"]
         expect(page.locator("#probabilities caption")).to_have_text(tokens)
 
@@ -226,9 +224,7 @@ def test_what_is_wrong_has_no_margin(page: Page, place: str) -> None:
         ("damaged=abacus&tensor=token_embedding.weight&index=393&amount=2", "no model 'abacus'|this file has copies"),
     ],
 )
-def test_a_link_to_a_weight_that_is_not_there_shows_the_network_as_it_is(
-    page: Page, place: str, damage: str, why: str
-) -> None:
+def test_link_to_a_missing_weight_shows_the_undamaged_network(page: Page, place: str, damage: str, why: str) -> None:
     page.goto(f"{place}#op=add&a=5&b=9&{damage}")
     expect(page.locator("#answer")).to_have_text("14")
     expect(page.locator("#verdict")).to_have_text(re.compile(f"^Not done: .*({why})"))

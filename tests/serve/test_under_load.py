@@ -1,4 +1,4 @@
-"""Slow: the server under strangers' requests, under slow and oversize ones, and under fifty clients at once."""
+"""Slow: the server under random, slow and oversized requests, and under fifty concurrent clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from alga.solve.solver import Solver
-from tests.conftest import ROOT, held
+from tests.conftest import ROOT, memory_of
 from tests.load.__main__ import EXPECTED
 from tests.reliability import page
 from tests.serving import running
@@ -58,7 +58,7 @@ def test_bad_requests_get_clear_errors_while_others_are_served() -> None:
             connection.close()
 
 
-def test_fifty_clients_for_half_a_minute_get_right_answers_only() -> None:
+def test_fifty_clients_get_only_right_answers_for_half_a_minute() -> None:
     oracle = Solver.load().procedure.oracle
     wrong: list[object] = []
     counts = [0] * 50
@@ -84,17 +84,17 @@ def test_fifty_clients_for_half_a_minute_get_right_answers_only() -> None:
         for thread in threads:
             thread.start()
         time.sleep(10)
-        before = held(pid)
+        before = memory_of(pid)
         for thread in threads:
             thread.join()
-        after = held(pid)
+        after = memory_of(pid)
     assert wrong == []
     assert min(counts) > 0
     print(f"{sum(counts):,} answers, {before:,} kB after 10 s, {after:,} kB after 30 s")  # noqa: T201
     assert 0 < after < before * 1.05
 
 
-def test_memory_of_damaged_copies_is_given_back() -> None:
+def test_memory_of_damaged_copies_is_released() -> None:
     with running() as (address, pid):
         codes: list[int] = []
 
@@ -103,19 +103,19 @@ def test_memory_of_damaged_copies_is_given_back() -> None:
                 codes.extend(client.post("/v1/damage", json={"amount": 2.0}).status_code for _ in range(times))
 
         damage(1)
-        before = held(pid)
+        before = memory_of(pid)
         threads = [threading.Thread(target=damage, args=(8,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        after = held(pid)
+        after = memory_of(pid)
     print(f"{before:,} kB before, {after:,} kB after {codes.count(200)} damages")  # noqa: T201
     assert codes.count(200) > 8
     assert 0 < after < before + 100_000
 
 
-def test_more_connections_than_files_leave_it_reachable_and_the_log_empty(tmp_path: Path) -> None:
+def test_running_out_of_files_keeps_the_server_reachable(tmp_path: Path) -> None:
     with running(files=256, log=tmp_path / "log") as (address, _):
         port = urlsplit(address).port
         silent = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(500)]
@@ -126,7 +126,7 @@ def test_more_connections_than_files_leave_it_reachable_and_the_log_empty(tmp_pa
     assert set((tmp_path / "log").read_text().splitlines()) <= set(EXPECTED)
 
 
-def test_the_cut_load_leaves_honest_clients_served(tmp_path: Path) -> None:
+def test_short_load_run_serves_honest_clients(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.load", "--seconds", "15", "--results", tmp_path / "load.json"]
     command += ["--page", tmp_path / "page.md", "--fuzz", tmp_path / "none.json"]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""Signed arithmetic composed of networks' steps, against Python's own."""
+"""Signed arithmetic composed of network steps, compared with Python's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ integers = st.one_of(
 @pytest.mark.parametrize("verb", VERBS)
 @settings(max_examples=60, deadline=None)
 @given(a=integers, b=integers)
-def test_every_operation_is_pythons_in_every_base_and_sign(verb: str, base: int, a: int, b: int) -> None:
+def test_every_operation_matches_python_in_every_base_and_sign(verb: str, base: int, a: int, b: int) -> None:
     if verb == "divmod" and b == 0:
         b = 1
     result = SHARED[base].solve(written(a, base), written(b, base), operation=verb)
@@ -60,18 +60,18 @@ def test_every_operation_is_pythons_in_every_base_and_sign(verb: str, base: int,
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(integers, min_size=2, max_size=7))
-def test_several_numbers_are_added(numbers: list[int]) -> None:
+def test_more_than_two_numbers_are_added(numbers: list[int]) -> None:
     assert SHARED[10].add(*map(str, numbers)) == str(sum(numbers))
     assert SHARED[10].add(*numbers) == sum(numbers)
 
 
-def test_three_numbers_take_one_network_step_a_column() -> None:
+def test_three_numbers_take_one_step_per_column() -> None:
     result = SHARED[10].solve("999", "999", "999", operation="add")
     assert (result.answer, result.step_count, list(result.networks)) == ("2997", 3, ["addition-of-three"])
 
 
 @pytest.mark.parametrize("engine", ["table", "sequential"])
-def test_the_engines_agree_on_composed_operations(engine: str) -> None:
+def test_engines_agree_on_composed_operations(engine: str) -> None:
     rng, calculator = Random(0), Calculator(engine=engine)
     for _ in range(3):
         a, b = rng.randrange(10**12), rng.randrange(1, 10**6)
@@ -79,7 +79,7 @@ def test_the_engines_agree_on_composed_operations(engine: str) -> None:
             assert calculator.solve(a, -b, operation=verb).answer == expected(verb, a, -b, 10)
 
 
-def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
+def test_answer_names_its_certificates(alga: Alga) -> None:
     content = json.loads(alga("mul", "-37", "48", "--json").out)
     assert (content["answer"], content["task"], content["certified"]) == ("-1776", "mul", True)
     named = {entry["model"]: entry for entry in content["certificates"]}
@@ -88,8 +88,8 @@ def test_the_answer_names_the_certificates_it_rests_on(alga: Alga) -> None:
     assert named["addition"]["strength"] == "proven"
 
 
-def test_a_network_without_a_certificate_lends_its_name_to_no_other() -> None:
-    """The product rests on two networks; the first is not certified, and must not be named with the other's hash."""
+def test_uncertified_network_is_not_named_with_anothers_certificate() -> None:
+    """The product uses two networks; the uncertified first must not be named with the other's hash."""
     spoiled = Solver.load("times-a-digit")
     with torch.no_grad():
         spoiled.run.model.token_embedding.weight[5, 0] += 1e-3
@@ -100,7 +100,7 @@ def test_a_network_without_a_certificate_lends_its_name_to_no_other() -> None:
     assert "certificates of: addition (proven)" in str(result)
 
 
-def test_a_trace_shows_the_step_that_failed() -> None:
+def test_trace_shows_the_failed_step() -> None:
     mute = Solver.load()
     with torch.no_grad():
         mute.run.model.head.weight[1] *= -4  # the row of the stop token
@@ -113,7 +113,7 @@ def test_a_trace_shows_the_step_that_failed() -> None:
 
 @pytest.mark.parametrize(("verb", "a", "b"), [("mul", "1234", "567"), ("divmod", "123456", "789"), ("sub", "99", "11")])
 @pytest.mark.parametrize("after", [1, 4])
-def test_cancelling_ends_an_operation_at_its_next_step(verb: str, a: str, b: str, after: int) -> None:
+def test_cancelled_operation_ends_at_its_next_step(verb: str, a: str, b: str, after: int) -> None:
     class Once(Cancellation):
         checks = 0
 
@@ -130,12 +130,12 @@ def test_cancelling_ends_an_operation_at_its_next_step(verb: str, a: str, b: str
     assert calculator.solve(a, b, operation=verb, cancel=Cancellation()).certified
 
 
-def test_three_at_a_time_are_three() -> None:
+def test_three_at_a_time_takes_three_numbers() -> None:
     with pytest.raises(AlgaError, match="addition-of-three takes 3 numbers, got 4"):
         Solver.load("addition-of-three").solve("1", "2", "3", "4")
 
 
-def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
+def test_product_is_traced_as_written_by_hand(alga: Alga) -> None:
     lines = alga("mul", "37", "48", "--trace").out.splitlines()
     assert lines[0] == "37 × 48, digit by digit"
     assert "  37×8 = 296" in lines
@@ -146,14 +146,14 @@ def test_a_product_is_traced_as_a_pupil_would_write_it(alga: Alga) -> None:
     assert lines[-1] == "It rests on the certificates of: times-a-digit (proven), addition (proven)"
 
 
-def test_a_trace_of_one_step_still_tells_the_sign(alga: Alga) -> None:
+def test_one_step_trace_shows_the_sign(alga: Alga) -> None:
     assert "Answer: -8" in alga("add", "-5", "-3", "--trace").out
     assert "Answer: 333 1" in alga("divmod", "1000", "3", "--trace").out
     assert "Final answer: 8" in alga("add", "5", "3", "--trace").out
     assert "  3 < 5" in alga("sub", "3", "5", "--trace").out.splitlines()
 
 
-def test_a_quotient_is_traced_digit_by_digit(alga: Alga) -> None:
+def test_quotient_is_traced_digit_by_digit(alga: Alga) -> None:
     out = alga("divmod", "1000", "37", "--trace").out
     assert "the quotient's next digit is 2; 26 is left" in out
     assert out.count("the quotient's next digit is") == 3
@@ -183,7 +183,7 @@ def test_a_quotient_is_traced_digit_by_digit(alga: Alga) -> None:
         (["divmod", "777", "12", "--base", "8"], "63 1"),
     ],
 )
-def test_numbers_with_signs_and_in_other_bases(arguments: list[str], printed: str, alga: Alga) -> None:
+def test_signs_and_other_bases_are_supported(arguments: list[str], printed: str, alga: Alga) -> None:
     result = alga(*arguments)
     assert (result.out, result.err, result.code) == (f"{printed}\n", "", 0)
 
@@ -210,14 +210,14 @@ def test_numbers_with_signs_and_in_other_bases(arguments: list[str], printed: st
         (["solve", "parity", "12"], "a number has only the digits 0 and 1"),
     ],
 )
-def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, alga: Alga) -> None:
+def test_mistakes_are_one_line(arguments: list[str], message: str, alga: Alga) -> None:
     result = alga(*arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert result.err.count("\n") == 1
 
 
-def test_pairs_of_every_verb(alga: Alga, tmp_path: Path) -> None:
+def test_every_verb_takes_pairs(alga: Alga, tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("12 -5\n-12 5\n  7\t3\n")
     found = {verb: alga(verb, "--pairs", tmp_path / "pairs").out.splitlines() for verb in VERBS}
     assert found == {
@@ -233,7 +233,7 @@ def test_pairs_of_every_verb(alga: Alga, tmp_path: Path) -> None:
     assert alga("mul", "--pairs", tmp_path / "pairs").out.splitlines() == ["60", "-12"]
 
 
-def test_one_network_for_three_operations(alga: Alga) -> None:
+def test_one_network_serves_three_operations(alga: Alga) -> None:
     for arguments, printed in ((["add", "99", "1"], "100"), (["sub", "100", "1"], "99"), (["mul", "37", "48"], "1776")):
         result = json.loads(alga(*arguments, "--model", "arithmetic", "--json").out)
         assert (result["answer"], result["certified"]) == (printed, True)
@@ -243,13 +243,13 @@ def test_one_network_for_three_operations(alga: Alga) -> None:
 
 
 @pytest.mark.parametrize("name", runs.shipped())
-def test_every_shipped_network_is_certified_and_small_problems_are_right(name: str) -> None:
+def test_every_shipped_network_is_certified_and_solves_small_problems(name: str) -> None:
     calculator = Solver.load(name)
     certificate = calculator.run.certificate
     assert calculator.certified
     assert certificate is not None
     assert certificate.least_margin is not None
-    assert certificate.least_margin >= (2 if name == "smallest" else 5)  # the record-small one states its own
+    assert certificate.least_margin >= (2 if name == "smallest" else 5)  # `smallest` states its own
     assert certificate.prompts == len(calculator.trained.domain)
     rng = Random(0)
     for engine in [calculator.own_engine] if calculator.own_engine == "lookahead" else ["table", "sequential"]:

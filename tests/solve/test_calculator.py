@@ -1,4 +1,4 @@
-"""The one class for people: answers, results, ints, cancelling, reprs, and the name of version 0.1."""
+"""Calculator, the public class: answers, results, ints, cancelling, reprs, and its name in 0.1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alga.base.errors import AlgaError
 from alga.solve.calculator import Calculator, load
 
 
-def test_text_in_text_out_and_ints_in_ints_out() -> None:
+def test_text_gives_text_and_ints_give_ints() -> None:
     calculator = load()
     assert (calculator.add("-5", "3"), calculator.add(-5, 3)) == ("-2", -2)
     assert (calculator.sub("3", "5"), calculator.sub(3, 5)) == ("-2", -2)
@@ -26,7 +26,7 @@ def test_text_in_text_out_and_ints_in_ints_out() -> None:
     assert load(base=16).add(255, 1) == 256
 
 
-def test_ints_have_no_limit_of_digits() -> None:
+def test_ints_have_no_digit_limit() -> None:
     large = 10**20_000 - 1
     assert load().add(large, 1) == 10**20_000
 
@@ -43,19 +43,19 @@ def test_other_types_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("numbers", [(), ("1",), (1,)])
-def test_one_number_is_not_added(numbers: tuple[Any, ...]) -> None:
+def test_single_number_is_refused(numbers: tuple[Any, ...]) -> None:
     with pytest.raises(AlgaError, match=f"add takes at least 2 numbers, got {len(numbers)}"):
         load().add(*numbers)
 
 
-def test_an_uncertified_answer_that_is_not_a_number_is_refused_for_ints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_answer_is_refused_for_ints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Calculator, "_text", lambda *_: "4")  # without a remainder
     assert load().divmod("8", "2") == ("4", "")
     with pytest.raises(AlgaError, match="wrote '', which is not a number"):
         load().divmod(8, 2)
 
 
-def test_a_failing_network_raises_from_add_and_is_reported_by_solve() -> None:
+def test_failing_network_raises_in_add_and_is_reported_by_solve() -> None:
     mute = load()
     mute.network.run.model.head.weight.data[1] *= -4  # the row of the stop token
     with pytest.raises(AlgaError, match="the network failed at step 1"):
@@ -65,7 +65,7 @@ def test_a_failing_network_raises_from_add_and_is_reported_by_solve() -> None:
     assert "the network failed at step 1" in repr(result)
 
 
-def test_a_model_takes_the_place_of_the_shipped_network_of_its_kind(tmp_path: Path) -> None:
+def test_model_replaces_the_shipped_network_of_its_kind(tmp_path: Path) -> None:
     load("smallest").save_pretrained(tmp_path / "mine")
     calculator = load(tmp_path / "mine")
     assert calculator.add("65785", "8765") == "74550"
@@ -87,7 +87,7 @@ def test_solve_many_equals_solve_for_every_operation() -> None:
         calculator.solve("1", "2", operation="pow")
 
 
-def test_a_result_prints_its_trace_or_its_answer() -> None:
+def test_result_prints_its_trace_or_its_answer() -> None:
     calculator = load()
     assert str(calculator.solve("1", "2")) == "3"
     traced = calculator.trace("1", "2", operation="add")
@@ -98,7 +98,7 @@ def test_a_result_prints_its_trace_or_its_answer() -> None:
     assert len(detailed.details) == len(detailed.steps) == 2
 
 
-def test_reprs_say_what_something_is() -> None:
+def test_reprs_are_descriptive() -> None:
     calculator = load()
     assert repr(calculator) == "Calculator(base 10, Solver(addition: addition, proven))"
     long = repr(calculator.solve("9" * 100, "1"))
@@ -125,7 +125,7 @@ def test_work_can_be_cancelled_from_another_thread() -> None:
 
 
 @pytest.mark.parametrize("engine", ["table", "sequential", "lookahead"])
-def test_a_cancelled_token_stops_every_engine_and_a_check(engine: str) -> None:
+def test_cancelled_token_stops_every_engine_and_a_check(engine: str) -> None:
     token, calculator = Cancellation(), load()
     token.cancel()
     with pytest.raises(CancelledError):

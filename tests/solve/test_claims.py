@@ -1,4 +1,4 @@
-"""What an answer claims is about that answer: the network that gave it, when it gave it, for its own task and table."""
+"""Claims of an answer refer to that answer: its network at that time, its task and its table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Put = Callable[[bool], None]
 
 @pytest.fixture
 def swapping() -> Iterator[tuple[Solver, Put]]:
-    """An adder, and a function that takes 3 and 4 for each other in its embedding, or puts them back."""
+    """An adder, and a function that swaps 3 and 4 in its embedding, or restores them."""
     calculator = Solver.load()
     weight, ids = calculator.run.model.token_embedding.weight, calculator.run.config.tokens.ids
     good = weight.detach().clone()
@@ -40,7 +40,7 @@ def swapping() -> Iterator[tuple[Solver, Put]]:
     return calculator, put
 
 
-def test_a_result_says_what_held_when_it_was_computed(swapping: tuple[Solver, Put]) -> None:
+def test_result_reports_the_state_when_it_was_computed(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
     wrong = Calculator(models=[calculator]).solve("13", "1", operation="add")
@@ -52,7 +52,7 @@ def test_a_result_says_what_held_when_it_was_computed(swapping: tuple[Solver, Pu
     assert wrong.as_dict()["certified"] is False
 
 
-def test_two_networks_of_one_name_do_not_vouch_for_each_other(swapping: tuple[Solver, Put]) -> None:
+def test_networks_with_the_same_name_do_not_share_certificates(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
     subtraction = Solver.load("subtraction")
@@ -62,7 +62,7 @@ def test_two_networks_of_one_name_do_not_vouch_for_each_other(swapping: tuple[So
 
 
 @pytest.mark.parametrize("engine", ["sequential", "table"])
-def test_weights_put_back_within_a_solve_leave_no_certified_answer(engine: str, swapping: tuple[Solver, Put]) -> None:
+def test_weights_changed_and_restored_during_solve_are_not_certified(engine: str, swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     put(False)
     (answer,) = calculator.solve_many([("3", "1")], engine=engine, watch=lambda *_: put(True))
@@ -70,13 +70,13 @@ def test_weights_put_back_within_a_solve_leave_no_certified_answer(engine: str, 
     assert calculator.solve("3", "1", engine=engine).certified
 
 
-def test_weights_changed_within_a_trace_end_it(swapping: tuple[Solver, Put]) -> None:
+def test_changing_weights_during_a_trace_ends_it(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     with pytest.raises(AlgaError, match="but its certified table says"):
         calculator.trace("1234", "1234", tell=lambda _: put(False))
 
 
-def test_a_solve_within_a_solve_does_not_clear_what_was_altered() -> None:
+def test_nested_solve_does_not_clear_an_alteration() -> None:
     calculator = Solver.load()
     handle = calculator.run.model.final_norm.register_forward_hook(lambda _module, _inputs, out: out * 0)
 
@@ -88,7 +88,7 @@ def test_a_solve_within_a_solve_does_not_clear_what_was_altered() -> None:
     assert not answer.certified
 
 
-def test_weights_changed_while_they_are_judged_are_not_certified(swapping: tuple[Solver, Put]) -> None:
+def test_weights_changed_during_certification_are_not_certified(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     with pytest.raises(AlgaError, match="changed while it was checked"):
         calculator.run.judged(lambda done, total: put(done < total))
@@ -99,7 +99,7 @@ def test_weights_changed_while_they_are_judged_are_not_certified(swapping: tuple
         run.proven()
 
 
-def test_a_mode_that_changes_torchs_operations_is_an_alteration() -> None:
+def test_torch_function_mode_is_an_alteration() -> None:
     class Negated(TorchFunctionMode):
         def __torch_function__(self, function: Any, kinds: Any, arguments: Any = (), named: Any = None) -> Any:
             out = function(*arguments, **(named or {}))
@@ -107,7 +107,7 @@ def test_a_mode_that_changes_torchs_operations_is_an_alteration() -> None:
 
     calculator = Solver.load()
     with Negated():
-        assert calculator.solve("2", "2", engine="sequential").certified  # torch has no part in it yet
+        assert calculator.solve("2", "2", engine="sequential").certified  # torch is not used yet
     _ = calculator.run.model
     with Negated():
         assert not calculator.solve("2", "2", engine="sequential").certified
@@ -117,14 +117,14 @@ def test_a_mode_that_changes_torchs_operations_is_an_alteration() -> None:
     assert calculator.certified
 
 
-def test_a_calculator_takes_no_task_that_its_network_was_not_trained_for() -> None:
+def test_task_the_network_was_not_trained_for_is_refused() -> None:
     with pytest.raises(AlgaError, match="the model addition was trained for addition, not for subtraction"):
         Solver(Solver.load().run, tasks.find("subtraction"))
     assert set(Solver.load("arithmetic").parts()) == {"add", "sub", "times"}
 
 
 @pytest.mark.parametrize("how", ["another table", "no table", "another task", "another certificate"])
-def test_certificate_table_and_task_must_belong_together(how: str) -> None:
+def test_certificate_table_and_task_must_match(how: str) -> None:
     run = Solver.load().run
     assert run.table is not None
     assert run.certificate is not None
@@ -140,7 +140,7 @@ def test_certificate_table_and_task_must_belong_together(how: str) -> None:
     assert (answer.answer, answer.certified) == ("8", False)
 
 
-def test_a_table_cannot_be_changed_and_can_be_copied() -> None:
+def test_table_is_immutable_and_can_be_copied() -> None:
     table = Solver.load().run.table
     assert table is not None
     with pytest.raises(TypeError):
@@ -154,7 +154,7 @@ def test_a_table_cannot_be_changed_and_can_be_copied() -> None:
     assert mine.outputs["1"] == "1"
 
 
-def test_steps_and_domain_that_are_shown_are_held_to_the_table(forged: Path) -> None:
+def test_shown_steps_and_domain_are_checked_against_the_table(forged: Path) -> None:
     calculator = Solver.load(forged)
     wrong = next(prompt for prompt in calculator.trained.domain if "5" in calculator.trained.domain[prompt].output)
     for show in (lambda: content.step(calculator, wrong), lambda: content.domain(calculator)):
@@ -163,7 +163,7 @@ def test_steps_and_domain_that_are_shown_are_held_to_the_table(forged: Path) -> 
     assert content.step(Solver.load(), "15C77")["text"] == "15S"
 
 
-def test_the_arrays_of_a_certified_network_cannot_be_changed() -> None:
+def test_arrays_of_a_certified_network_are_read_only() -> None:
     calculator = Solver.load()
     with pytest.raises(ValueError, match="read-only"):
         calculator.run.weights.arrays["head.weight"][0, 0] += 1
@@ -174,7 +174,7 @@ def test_the_arrays_of_a_certified_network_cannot_be_changed() -> None:
 # --- exports ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_exported_table_knows_which_outputs_end_no_problem() -> None:
+def test_exported_table_marks_outputs_that_end_no_problem() -> None:
     from alga import export
 
     ending = json.loads(export.table(Solver.load("subtraction")))["ending"]

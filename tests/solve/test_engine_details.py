@@ -29,7 +29,7 @@ def exact(procedure: Procedure, **more: object) -> Table:
 # --- sequential -------------------------------------------------------------------------------------------------------
 
 
-def test_sequential_counts_what_it_took(faulty: Make) -> None:
+def test_sequential_counts_steps_and_tokens(faulty: Make) -> None:
     told: list[tuple[int, int]] = []
     found = sequential.solve(
         ADDITION, faulty(ADDITION), [("15", "7"), ("1", "2"), ("999", "1")], watch=lambda *each: told.append(each)
@@ -44,7 +44,7 @@ def test_sequential_counts_what_it_took(faulty: Make) -> None:
     assert told == [(3, 6), (5, 6), (6, 6)]
 
 
-def test_sequential_keeps_and_tells_steps_on_demand(faulty: Make) -> None:
+def test_sequential_keeps_and_reports_steps_on_request(faulty: Make) -> None:
     told: list[Step] = []
     (kept,) = sequential.solve(ADDITION, faulty(ADDITION), [("15", "7")], keep_steps=True, tell=told.append)
     assert kept.steps == (Step("57", "12S", "12", 9.0), Step("12C1", "2S", "2", 9.0))
@@ -63,7 +63,7 @@ def test_sequential_stops_at_a_failing_step(faulty: Make) -> None:
     assert str(dataclasses.replace(failed, procedure=ADDITION)).splitlines()[-1] == failed.failure
 
 
-def test_equal_prompts_of_a_round_are_asked_once(faulty: Make) -> None:
+def test_equal_prompts_of_a_round_are_computed_once(faulty: Make) -> None:
     asked: list[list[str]] = []
 
     def decode(prompts: Sequence[str]) -> list[Step]:
@@ -75,7 +75,7 @@ def test_equal_prompts_of_a_round_are_asked_once(faulty: Make) -> None:
 
 
 @pytest.mark.parametrize(("margin", "uncertain"), [(UNCERTAIN, "57"), (UNCERTAIN * 1.01, None), (float("nan"), "57")])
-def test_first_uncertain_prompt_is_told(margin: float, uncertain: str | None, faulty: Make) -> None:
+def test_first_uncertain_prompt_is_reported(margin: float, uncertain: str | None, faulty: Make) -> None:
     (found,) = sequential.solve(ADDITION, faulty(ADDITION, margin=margin), [("15", "7")])
     assert (found.answer, found.uncertain) == ("22", uncertain)
 
@@ -95,7 +95,7 @@ def test_trace_counts_outputs_in_words() -> None:
 # --- table ------------------------------------------------------------------------------------------------------------
 
 
-def test_replaying_tells_steps_failures_and_uncertain_prompts() -> None:
+def test_replaying_reports_steps_failures_and_uncertain_prompts() -> None:
     told: list[tuple[int, int]] = []
     found = table.solve(ADDITION, exact(ADDITION), [("15", "7"), ("1", "2")], watch=lambda *each: told.append(each))
     assert [(each.answer, each.step_count, each.rounds, each.generated_tokens) for each in found] == [
@@ -121,7 +121,7 @@ def test_replayed_columns_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("columns", "taken"), [(63, False), (64, True)])
-def test_loop_takes_long_problems_once_it_is_loaded(columns: int, taken: bool) -> None:
+def test_loop_runs_long_problems_once_loaded(columns: int, taken: bool) -> None:
     assert (table.SHORT, table.COMPILE_FROM) == (64, 1_000_000)
     machine = Machine(ADDITION, exact(ADDITION))
     operands = ("7" * columns, "8")
@@ -139,7 +139,7 @@ def test_leading_zeros_do_not_make_a_problem_long() -> None:
 
 
 @pytest.mark.parametrize(("procedure", "streaming"), [(ADDITION, True), (SUBTRACTION, False), (PARITY, False)])
-def test_only_plain_numbers_from_the_right_stream(procedure: Procedure, streaming: bool, tmp_path: Path) -> None:
+def test_only_plain_numbers_from_the_right_are_streamed(procedure: Procedure, streaming: bool, tmp_path: Path) -> None:
     assert table.streams(procedure, exact(procedure)) == streaming
     if not streaming:
         message = f"^{procedure.name} cannot be solved from file to file with this network; read the files instead$"
@@ -147,7 +147,7 @@ def test_only_plain_numbers_from_the_right_stream(procedure: Procedure, streamin
             table.stream(procedure, exact(procedure), [], sink)
 
 
-def test_machine_is_made_once_and_knows_its_classes() -> None:
+def test_machine_is_built_once_and_knows_its_classes() -> None:
     made = machine_of(ADDITION, exact(ADDITION))
     assert machine_of(ADDITION, exact(ADDITION)) is made
     assert made.classes is not None
@@ -158,7 +158,7 @@ def test_machine_is_made_once_and_knows_its_classes() -> None:
 
 
 class Doubling(Procedure):
-    """Writes every character as it is, the last one many times."""
+    """Writes every character unchanged, the last one many times."""
 
     name = "doubling"
     numeric = False
@@ -184,7 +184,7 @@ def test_long_ending_fits_before_the_answer(times: int) -> None:
     assert loop.text_of(machine, [text]) == Doubling(times).oracle(text)
 
 
-def test_ending_that_is_too_long_is_left_to_replaying() -> None:
+def test_too_long_ending_falls_to_replaying() -> None:
     machine = Machine(Doubling(18), exact(Doubling(18)))
     with pytest.raises(NoColumnError):
         loop.text_of(machine, ["ab" * 40])
@@ -212,7 +212,7 @@ def test_blocks_of_a_row_are_filled_at_its_end() -> None:
         ("1é", "a number has only the digits 0-9, got 'é' at position 2"),
     ],
 )
-def test_wrong_character_of_a_file_is_named_with_its_place(content: str, message: str, tmp_path: Path) -> None:
+def test_wrong_character_of_a_file_is_reported_with_its_position(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "number"
     path.write_text(content + "\n")
     row = FileRow(path)

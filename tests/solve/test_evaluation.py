@@ -1,4 +1,4 @@
-"""Evaluation: families that are what they say, wrong answers found and told."""
+"""Evaluation: problem families match their names, wrong answers are found and reported."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def carries(a: str, b: str) -> list[bool]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(seed=st.integers(0, 999), digits=st.integers(1, 40))
-def test_a_family_gives_numbers_of_the_length_asked_for(family: str, seed: int, digits: int) -> None:
+def test_family_gives_numbers_of_the_requested_length(family: str, seed: int, digits: int) -> None:
     operands = FAMILIES[family](Random(seed), digits)
     assert max(map(len, operands)) == digits or (family == "unequal-lengths" and digits < 3)
     assert ADDITION.read([step.output for step in ADDITION.steps(*operands)]) == ADDITION.oracle(*operands)
 
 
 @given(seed=st.integers(0, 999), digits=st.integers(4, 40))
-def test_the_hard_families_carry_as_they_say(seed: int, digits: int) -> None:
+def test_hard_families_carry_as_named(seed: int, digits: int) -> None:
     rng = Random(seed)
     assert all(carries(*FAMILIES["one-long-carry"](rng, digits)))
     assert all(carries(*FAMILIES["sums-of-nine-and-a-carry"](rng, digits)))
@@ -64,7 +64,7 @@ def test_problems_depend_on_the_seed_alone() -> None:
     assert max(problem.digits for problem in first) == first[0].digits == 30
 
 
-def test_the_shipped_adder_is_right_on_every_family(adder: Solver) -> None:
+def test_shipped_adder_is_right_on_every_family(adder: Solver) -> None:
     problems = evaluation.draw(ADDITION, count=200, max_digits=60)
     told: list[tuple[int, int]] = []
     result = evaluation.evaluate(adder, problems, watch=lambda done, total: told.append((done, total)))
@@ -76,14 +76,14 @@ def test_the_shipped_adder_is_right_on_every_family(adder: Solver) -> None:
 
 
 def spoiled() -> Solver:
-    """A network that is wrong in places."""
+    """A network that is sometimes wrong."""
     calculator = Solver.load()
     with torch.no_grad():
         calculator.run.model.head.weight[7] *= 4  # the row of the digit 5
     return calculator
 
 
-def test_a_wrong_answer_is_counted_measured_and_traced_to_its_first_wrong_step() -> None:
+def test_wrong_answer_is_traced_to_its_first_wrong_step() -> None:
     calculator = spoiled()
     result = evaluation.evaluate(calculator, evaluation.draw(ADDITION, count=100, max_digits=60))
     content = result.as_dict()
@@ -103,7 +103,7 @@ def test_a_wrong_answer_is_counted_measured_and_traced_to_its_first_wrong_step()
     ("operands", "expected", "distance"),
     [(("1", "1"), "12", 1), (("1", "1"), "3", 1), (("5", "5"), "0", 1), (("99", "1"), "001", 2), (("1", "1"), "2", 0)],
 )
-def test_the_edit_distance_counts_insertions_deletions_and_substitutions(
+def test_edit_distance_counts_insertions_deletions_and_substitutions(
     adder: Solver, operands: tuple[str, str], expected: str, distance: int
 ) -> None:
     outcome = evaluation.Outcome(evaluation.Problem("given", operands), expected, adder.solve(*operands))
@@ -111,20 +111,20 @@ def test_the_edit_distance_counts_insertions_deletions_and_substitutions(
 
 
 @pytest.mark.parametrize(("x", "y", "published"), SUMS)
-def test_the_authors_test_script_shows_his_sums(alga: Callable[..., Result], x: str, y: str, published: str) -> None:
+def test_evaluate_reproduces_the_authors_sums(alga: Callable[..., Result], x: str, y: str, published: str) -> None:
     shown = alga("evaluate", "--numbers", x, y)
     expected = f"The output is TRUE\nx={x}\ny={y}\nReal x+y={published}\nPred x+y={published}\n"
     assert shown == Result(0, expected, "")
 
 
-def test_show_draws_numbers_of_the_length_asked_for(alga: Callable[..., Result]) -> None:
+def test_show_draws_numbers_of_the_requested_length(alga: Callable[..., Result]) -> None:
     shown = alga("evaluate", "--digits", "50", "--show", "--seed", "10").out.splitlines()
     assert shown[0] == "The output is TRUE"
     assert (len(shown[1]), len(shown[2])) == (52, 52)
 
 
 @pytest.mark.parametrize(("model", "names"), [("parity", ["x"]), ("addition-of-three", ["x", "y", "z"])])
-def test_show_names_as_many_numbers_as_there_are(alga: Callable[..., Result], model: str, names: list[str]) -> None:
+def test_show_names_each_operand(alga: Callable[..., Result], model: str, names: list[str]) -> None:
     shown = alga("evaluate", model, "--digits", "5", "--show")
     assert shown.code == 0
     assert [line.partition("=")[0] for line in shown.out.splitlines()[1:-2]] == names
@@ -139,9 +139,7 @@ def test_evaluate_prints_a_table_and_json(alga: Callable[..., Result]) -> None:
     assert content["families"].keys() == {"zeros", "uniform"}
 
 
-def test_evaluate_ends_with_1_and_the_step_where_an_answer_is_wrong(
-    alga: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_evaluate_exits_with_1_and_names_the_wrong_step(alga: Callable[..., Result], tmp_path: Path) -> None:
     spoiled().save(tmp_path / "spoiled")
     judged = alga("evaluate", tmp_path / "spoiled", "--count", "100", "--max-digits", "60")
     assert judged.code == 1
@@ -163,7 +161,7 @@ def test_evaluate_ends_with_1_and_the_step_where_an_answer_is_wrong(
         (["addition-of-three", "--numbers", "1", "0"], "addition-of-three takes 3 numbers, got 2"),
     ],
 )
-def test_a_bad_evaluation_is_refused_in_one_line(
+def test_invalid_evaluation_is_a_one_line_error(
     alga: Callable[..., Result], arguments: list[str], message: str
 ) -> None:
     result = alga("evaluate", *arguments)
@@ -172,13 +170,13 @@ def test_a_bad_evaluation_is_refused_in_one_line(
     assert result.err.count("\n") == 1
 
 
-def test_problems_too_many_to_hold_at_once_are_taken_in_parts(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_problems_are_processed_in_chunks(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "COLUMNS_PER_BATCH", 30)
     problems = evaluation.draw(ADDITION, count=30, max_digits=20)
     assert len(list(evaluation._chunks(problems))) > 1
     assert evaluation.evaluate(adder, problems).as_dict()["correct"] == 30
 
 
-def test_an_unknown_family_is_refused() -> None:
+def test_unknown_family_is_refused() -> None:
     with pytest.raises(AlgaError, match="unknown family 'x'"):
         evaluation.draw(ADDITION, count=1, max_digits=1, families=["x"])

@@ -1,4 +1,4 @@
-"""The lookahead engine: all carries at once, and what becomes of a network that is wrong."""
+"""The lookahead engine: all carries at once, and its behaviour with a wrong network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Make = Callable[..., Decode]
 
 @settings(max_examples=200, deadline=None)
 @given(*[st.text("0123456789", min_size=1, max_size=70)] * 2)
-def test_the_three_maps_spell_the_sum(a: str, b: str) -> None:
+def test_three_maps_give_the_sum(a: str, b: str) -> None:
     def decode(prompts: list[str]) -> list[Step]:
         return [Step(p, f"{TASK.domain[p].output}S", TASK.domain[p].output, 9.0) for p in prompts]
 
@@ -35,7 +35,7 @@ def test_the_three_maps_spell_the_sum(a: str, b: str) -> None:
     assert solution.answer == str(int(a) + int(b))
 
 
-def test_the_shipped_network_adds_what_breaks_adders(adder: Solver) -> None:
+def test_shipped_network_solves_hard_sums(adder: Solver) -> None:
     problems = evaluation.draw(adder.procedure, count=150, max_digits=120)
     answers = adder.solve_many([problem.operands for problem in problems], engine="lookahead")
     assert [a.answer for a in answers] == [adder.procedure.oracle(*problem.operands) for problem in problems]
@@ -43,7 +43,7 @@ def test_the_shipped_network_adds_what_breaks_adders(adder: Solver) -> None:
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 31, 32, 33, 1000, 100_000])
-def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: int, adder: Solver) -> None:
+def test_rounds_grow_logarithmically_and_use_the_network(digits: int, adder: Solver) -> None:
     rng = Random(digits)
     a, b = ("".join(rng.choices("123456789", k=digits)) for _ in range(2))
     result = adder.solve(a, b, engine="lookahead")
@@ -55,7 +55,7 @@ def test_rounds_grow_with_the_logarithm_and_all_go_through_the_network(digits: i
     assert result.generated_tokens == 2 * result.step_count  # a character and S, each time
 
 
-def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty: Make) -> None:
+def test_equal_prompts_are_computed_once_per_round(faulty: Make) -> None:
     exact, asked = faulty(TASK), []
 
     def decode(prompts: list[str]) -> list[Step]:
@@ -66,25 +66,25 @@ def test_equal_prompts_are_computed_once_within_a_round_and_never_across(faulty:
     assert asked == [["54"], ["pk", "pp"], ["pk", "pp"], ["pk"], ["k", "k54"]]
 
 
-def test_a_wrong_status_is_composed_as_the_network_said(faulty: Make) -> None:
+def test_wrong_status_is_composed_uncorrected(faulty: Make) -> None:
     (solution,) = lookahead.solve(TASK, faulty(TASK, {"55": "kS"}), [("15", "15")])  # type: ignore[arg-type]
     assert solution.answer == "20"  # the carry is lost, the digit is right
 
 
 @pytest.mark.parametrize("faults", [{"55": "kk"}, {"gk": "S"}, {"k55": "\nS"}])
-def test_a_step_that_fails_ends_the_problem_there(faults: dict[str, str], faulty: Make) -> None:
+def test_failed_step_ends_the_problem(faults: dict[str, str], faulty: Make) -> None:
     (solution,) = lookahead.solve(TASK, faulty(TASK, faults), [("15", "15")])  # type: ignore[arg-type]
     (prompt,) = faults
     assert solution.answer is None
     assert f"it wrote {faults[prompt]!r} for {prompt}" in solution.failure
 
 
-def test_digits_that_are_more_than_one_character_are_written_as_they_are(faulty: Make) -> None:
+def test_digits_of_several_characters_are_written_unchanged(faulty: Make) -> None:
     (solution,) = lookahead.solve(TASK, faulty(TASK, {"k12": "00S"}), [("11", "22")])  # type: ignore[arg-type]
     assert solution.answer == "0"  # 0, 00 and 00, without leading zeros
 
 
-def test_a_network_of_ones_own_is_not_passed_off_as_looking_ahead(alga: Alga, tmp_path: Path) -> None:
+def test_own_network_is_refused_for_lookahead(alga: Alga, tmp_path: Path) -> None:
     Solver.load().save(tmp_path / "mine")
     for arguments in (["add", "1", "2", "--model"], ["evaluate"]):
         refused = alga(*arguments, tmp_path / "mine", "--engine", "lookahead")
@@ -94,12 +94,12 @@ def test_a_network_of_ones_own_is_not_passed_off_as_looking_ahead(alga: Alga, tm
     assert (refused.code, "evaluate addition-lookahead instead" in refused.err) == (2, True)
 
 
-def test_an_uncertain_prompt_is_told(faulty: Make) -> None:
+def test_uncertain_prompt_is_reported(faulty: Make) -> None:
     (solution,) = lookahead.solve(TASK, faulty(TASK, margin=1e-5), [("1", "2")])  # type: ignore[arg-type]
     assert solution.uncertain == "12"
 
 
-def test_the_lookahead_network_is_a_model_of_its_own(alga: Alga) -> None:
+def test_lookahead_network_runs_only_by_lookahead(alga: Alga) -> None:
     assert alga("add", "65785", "8765", "--model", "addition-lookahead").out == "74550\n"
     assert alga("evaluate", "addition-lookahead", "--count", "20", "--max-digits", "20").code == 0
     refused = alga("add", "1", "2", "--model", "addition-lookahead", "--engine", "table")
@@ -107,7 +107,7 @@ def test_the_lookahead_network_is_a_model_of_its_own(alga: Alga) -> None:
     assert "runs by the engine lookahead only, not by table" in refused.err
 
 
-def test_a_task_without_a_lookahead_network_says_so(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_without_a_lookahead_network_says_so(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.runs.shipped", lambda: ("addition",))
     with pytest.raises(AlgaError, match="there is no lookahead network for addition"):
         Solver.load().solve("1", "2", engine="lookahead")

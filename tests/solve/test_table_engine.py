@@ -1,4 +1,4 @@
-"""The table engine: what the network would say, at memory speed, from texts and from files."""
+"""The table engine: the network's answers from its table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.solve.machines import ADDITION, FAST, PARITY, Make, by_loop, machine
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_the_loop_answers_as_replaying_step_by_step_does(name: str, faulty: Make) -> None:
+def test_loop_matches_replaying(name: str, faulty: Make) -> None:
     made = machine(name, faulty)
     assert made.words is not None
     problems = evaluation.draw(made.procedure, count=150, max_digits=90)
@@ -31,7 +31,7 @@ def test_the_loop_answers_as_replaying_step_by_step_does(name: str, faulty: Make
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_replaying_answers_as_the_network_does_step_by_step(name: str, faulty: Make) -> None:
+def test_replaying_matches_the_network(name: str, faulty: Make) -> None:
     task, faults = FAST[name]
     made, decode = machine(name, faulty), faulty(task, faults)
     problems = [problem.operands for problem in evaluation.draw(task, count=60, max_digits=30)]
@@ -39,7 +39,7 @@ def test_replaying_answers_as_the_network_does_step_by_step(name: str, faulty: M
         assert engine.replay(made, operands).answer == solution.answer
 
 
-def test_the_classes_of_exact_addition_are_with_and_without_a_carry(faulty: Make) -> None:
+def test_exact_addition_has_two_classes_carry_or_none(faulty: Make) -> None:
     classes = machine("addition", faulty).classes
     assert classes is not None
     assert {classes.of[str(i)] for i in range(10)} == {0}
@@ -48,7 +48,7 @@ def test_the_classes_of_exact_addition_are_with_and_without_a_carry(faulty: Make
 
 
 @pytest.mark.parametrize("name", ["times-a-digit", "division-by-a-digit"])
-def test_what_the_loop_cannot_take_is_replayed(name: str, faulty: Make) -> None:
+def test_problems_the_loop_cannot_run_are_replayed(name: str, faulty: Make) -> None:
     task = tasks.find(name)
     table = extract(task.domain, faulty(task))
     assert machine_of(task, table).words is None
@@ -58,7 +58,7 @@ def test_what_the_loop_cannot_take_is_replayed(name: str, faulty: Make) -> None:
 
 
 @pytest.mark.parametrize("faults", [{"10C86": "155"}, {"55": "1CS"}, {"15C58": "S"}])
-def test_a_failing_step_is_told_as_the_sequential_engine_tells_it(faults: dict[str, str], faulty: Make) -> None:
+def test_failing_step_is_reported_like_the_sequential_engine(faults: dict[str, str], faulty: Make) -> None:
     decode = faulty(ADDITION, faults)
     table = extract(ADDITION.domain, decode)
     assert machine_of(ADDITION, table).words is None
@@ -69,7 +69,7 @@ def test_a_failing_step_is_told_as_the_sequential_engine_tells_it(faults: dict[s
     assert ours.failure
 
 
-def test_a_prompt_that_rounding_decides_is_told(faulty: Make) -> None:
+def test_prompt_within_rounding_error_is_reported(faulty: Make) -> None:
     exact, unsure = faulty(ADDITION), faulty(ADDITION, margin=1e-5)
     table = extract(ADDITION.domain, lambda prompts: [(unsure if p == "10C86" else exact)([p])[0] for p in prompts])
     assert machine_of(ADDITION, table).words is None
@@ -82,12 +82,12 @@ def test_a_prompt_that_rounding_decides_is_told(faulty: Make) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(*[st.integers(0, 400).flatmap(lambda n: st.text("0123456789", min_size=n + 1, max_size=n + 1))] * 2)
-def test_the_shipped_table_adds(a: str, b: str) -> None:
+def test_shipped_table_adds(a: str, b: str) -> None:
     assert Solver.load().solve(a, b, engine="table").answer == str(int(a) + int(b))
 
 
 @pytest.mark.parametrize("bad", ["12x4", "12 4", "-124", "１２", "", "1²", "12\x004"])
-def test_a_wrong_character_is_refused_alike_however_long_the_number(bad: str, adder: Solver) -> None:
+def test_wrong_character_is_refused_the_same_at_any_length(bad: str, adder: Solver) -> None:
     with pytest.raises(AlgaError) as short:
         adder.solve(bad, "1")
     with pytest.raises(AlgaError) as long:
@@ -95,12 +95,12 @@ def test_a_wrong_character_is_refused_alike_however_long_the_number(bad: str, ad
     assert str(long.value) == str(short.value)
 
 
-def test_more_than_two_numbers_and_uneven_lengths(adder: Solver) -> None:
+def test_several_numbers_of_uneven_lengths_are_added(adder: Solver) -> None:
     numbers = ["9" * 300, "1", "0" * 80 + "5" * 70, "123456789" * 20]
     assert Calculator(models=[adder], engine="table").add(*numbers) == str(sum(map(int, numbers)))
 
 
-def test_the_compiler_is_loaded_when_it_pays(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_is_compiled_after_enough_replayed_columns(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     assert adder.run.table is not None
     made = Machine(ADDITION, adder.run.table)
     monkeypatch.delitem(__import__("sys").modules, "alga.solve.engines.loop")
@@ -111,7 +111,7 @@ def test_the_compiler_is_loaded_when_it_pays(adder: Solver, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_engines_agree_on_imperfect_networks_wherever_margins_are_clear(seed: int) -> None:
+def test_engines_agree_on_imperfect_networks_with_clear_margins(seed: int) -> None:
     """The adder with noise on its weights: wrong on some prompts, differently for every seed."""
     calculator = Solver.load()
     generator = torch.Generator().manual_seed(seed)
@@ -132,6 +132,6 @@ def test_engines_agree_on_imperfect_networks_wherever_margins_are_clear(seed: in
     assert not fast[0].certified
 
 
-def test_a_table_that_does_not_know_a_column_is_a_bug_not_an_answer() -> None:
+def test_column_missing_from_the_table_raises_key_error() -> None:
     with pytest.raises(KeyError):
         engine.solve(PARITY, Table("parity", {"0": "0"}), [("1",)])

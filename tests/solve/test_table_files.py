@@ -1,4 +1,4 @@
-"""The table engine from file to file: what texts give, in bounded memory, whole or not at all."""
+"""The table engine on files: same answers as on texts, in bounded memory, written atomically."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_files_are_added_as_texts_are(
+def test_files_are_added_like_texts(
     alga: Alga, tmp_path: Path, in_small_blocks: None, a: str, b: str, end: str
 ) -> None:
     (tmp_path / "a").write_text(a + end, newline="")
@@ -48,9 +48,7 @@ def test_files_are_added_as_texts_are(
 
 
 @pytest.mark.parametrize("end", ["\n" * 10_000_000, "\r\n" * 5_000_000])
-def test_ends_of_lines_are_read_in_blocks(
-    alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
+def test_line_ends_are_read_in_blocks(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     (tmp_path / "a").write_text("0" * 3_000_000 + "9" * 64 + end, newline="")
     (tmp_path / "b").write_text("1")
     reads, read = [], FileRow._read
@@ -66,7 +64,7 @@ def test_ends_of_lines_are_read_in_blocks(
     assert len(reads) < 50
 
 
-def test_files_of_random_digits_in_small_blocks(adder: Solver, tmp_path: Path, in_small_blocks: None) -> None:
+def test_random_files_are_added_in_small_blocks(adder: Solver, tmp_path: Path, in_small_blocks: None) -> None:
     rng = Random(0)
     for _ in range(40):
         a, b = ("".join(rng.choices("0123456789", k=rng.randint(64, 300))) for _ in range(2))
@@ -77,7 +75,7 @@ def test_files_of_random_digits_in_small_blocks(adder: Solver, tmp_path: Path, i
         assert (tmp_path / "sum").read_text() == str(int(a) + int(b))
 
 
-def test_a_network_with_wrong_digits_streams_as_it_answers(tmp_path: Path, in_small_blocks: None, faulty: Make) -> None:
+def test_faulty_network_streams_the_same_answers(tmp_path: Path, in_small_blocks: None, faulty: Make) -> None:
     made = machine("one wrong digit", faulty)
     a, b = "41" * 45, "52" * 45
     (tmp_path / "a").write_text(a)
@@ -100,7 +98,7 @@ def test_a_network_with_wrong_digits_streams_as_it_answers(tmp_path: Path, in_sm
         (b"+" + b"1" * 90, "got '+' at position 1"),
     ],
 )
-def test_a_file_that_holds_no_number_is_refused_and_nothing_is_written(
+def test_file_without_a_number_is_refused_and_nothing_is_written(
     alga: Alga, tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / "a").write_bytes(content)
@@ -113,7 +111,7 @@ def test_a_file_that_holds_no_number_is_refused_and_nothing_is_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+def test_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("7" * 100)
     row = FileRow(tmp_path / "a")
     (tmp_path / "a").write_text("7" * 50)
@@ -123,7 +121,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
         row.close()
 
 
-def test_another_engine_reads_the_files_whole_and_runs_itself(alga: Alga, tmp_path: Path) -> None:
+def test_other_engines_read_whole_files(alga: Alga, tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_text("8" * 70)
     with pytest.MonkeyPatch.context() as patch:
@@ -132,7 +130,7 @@ def test_another_engine_reads_the_files_whole_and_runs_itself(alga: Alga, tmp_pa
     assert added.out == f"{2 * int('8' * 70)}\n"
 
 
-def test_files_go_to_standard_output_too(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_sum_of_files_can_go_to_stdout(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     from alga.cli.arithmetic import _stream
     from alga.solve.calculator import Calculator
 
@@ -142,7 +140,7 @@ def test_files_go_to_standard_output_too(tmp_path: Path, capfdbinary: pytest.Cap
     assert capfdbinary.readouterr().out == f"{2 * int('8' * 100)}\n".encode()
 
 
-def test_a_pipe_or_a_third_file_is_read_whole(alga: Alga, tmp_path: Path) -> None:
+def test_pipe_or_third_file_is_read_whole(alga: Alga, tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_text("8" * 100)
     files = [f"@{tmp_path / name}" for name in "abc"]

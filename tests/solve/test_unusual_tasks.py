@@ -1,4 +1,4 @@
-"""A person's own tasks: long problems are solved as short ones are, and what engines rely on cannot be changed."""
+"""Own tasks: long problems match short ones, and methods that engines rely on cannot be overridden."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exact(name: str) -> Solver:
-    """Return a calculator by the exact table of a task: what a certified network of it would have."""
+    """Return a solver with a task's exact table, as a certified network would have."""
     task = tasks.find(f"mine.py:{name}")
     held = Solver.load("parity").run.weights
     run = Run(name=name, config=dataclasses.replace(Solver.load("parity").run.config, task=task), weights=held)
@@ -138,7 +138,7 @@ def exact(name: str) -> Solver:
     ],
 )
 @pytest.mark.usefixtures("mine")
-def test_long_problems_of_unusual_tasks_are_solved_as_short_ones_are(name: str, operands: tuple[str, ...]) -> None:
+def test_long_problems_of_unusual_tasks_match_short_ones(name: str, operands: tuple[str, ...]) -> None:
     import alga.solve.engines.loop  # noqa: F401 - once it is loaded, long problems go through it
 
     calculator = exact(name)
@@ -155,7 +155,7 @@ def test_long_problems_of_unusual_tasks_are_solved_as_short_ones_are(name: str, 
     ],
 )
 @pytest.mark.usefixtures("mine")
-def test_tasks_that_go_wrong_after_some_columns_are_refused(name: str, message: str) -> None:
+def test_tasks_that_fail_after_some_columns_are_refused(name: str, message: str) -> None:
     with pytest.raises(AlgaError) as refused:
         tasks.find(f"mine.py:{name}")
     assert str(refused.value) == message
@@ -170,7 +170,7 @@ def test_tasks_that_go_wrong_after_some_columns_are_refused(name: str, message: 
     ],
 )
 @pytest.mark.usefixtures("mine")
-def test_what_a_task_is_called_is_text(line: str, message: str) -> None:
+def test_task_name_must_be_text(line: str, message: str) -> None:
     Path("mine.py").write_text(f"{MINE}\n\nclass Odd(Silent):\n    {line}\n")
     with pytest.raises(AlgaError) as refused:
         tasks.find("mine.py:Odd")
@@ -178,7 +178,7 @@ def test_what_a_task_is_called_is_text(line: str, message: str) -> None:
 
 
 @pytest.mark.usefixtures("mine")
-def test_what_a_persons_own_task_raises_while_solving_is_one_line() -> None:
+def test_error_in_an_own_task_is_one_line() -> None:
     raising = (
         "broken = False\n\n    def ending(self, output):\n        return output if not self.broken else str(1 / 0)"
     )
@@ -200,7 +200,7 @@ def test_what_a_persons_own_task_raises_while_solving_is_one_line() -> None:
     ],
 )
 @pytest.mark.usefixtures("mine")
-def test_what_engines_rely_on_cannot_be_changed(code: str, message: str) -> None:
+def test_own_task_may_not_override_what_engines_use(code: str, message: str) -> None:
     Path("mine.py").write_text(f"{MINE}\n\n{code}\n")
     with pytest.raises(AlgaError, match=message):
         tasks.find("mine.py:Silent")
@@ -208,7 +208,9 @@ def test_what_engines_rely_on_cannot_be_changed(code: str, message: str) -> None
 
 @pytest.mark.parametrize("name", ["Swapped", "Kept", "Silent"])
 @pytest.mark.usefixtures("mine")
-def test_tables_that_would_run_otherwise_elsewhere_are_not_exported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_that_would_run_differently_elsewhere_are_not_exported(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from alga import export
 
     monkeypatch.setattr(Solver, "decode", lambda self, prompts: [])

@@ -1,4 +1,4 @@
-"""Columns that no problem of a task has are refused in one place, for every task and engine, in one line."""
+"""Impossible columns are refused in one place, for every task and engine, in one line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sloppy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exact(name: str) -> Solver:
-    """Return a calculator whose network is not trained, with the exact table: what a certified one would have."""
+    """Return a solver with an untrained network and the exact table, as a certified one would have."""
     task = tasks.find(name)
     training = Training.start(None, tiny(task=name))
     exact = Table(task.name, {prompt: instance.output for prompt, instance in task.domain.items()})
@@ -107,7 +107,7 @@ def test_columns_outside_the_task_are_refused_by_every_engine(
 
 @pytest.mark.parametrize("bad", ["6", "a7", "٣7"])
 @pytest.mark.usefixtures("sloppy")
-def test_the_compiled_loop_refuses_what_replaying_refuses(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_loop_and_replaying_refuse_the_same(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calculator = exact("sloppy.py:Collatz")
     monkeypatch.setattr(Solver, "table", calculator.run.table)
     import alga.solve.engines.loop  # noqa: F401 - once it is loaded, long problems go through it
@@ -120,8 +120,8 @@ def test_the_compiled_loop_refuses_what_replaying_refuses(bad: str, monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sloppy")
-def test_a_certified_task_that_validates_nothing_refuses_in_one_line(alga: Alga) -> None:
-    """The trial that answered 70 for 26, certified."""
+def test_certified_task_without_validation_refuses_in_one_line(alga: Alga) -> None:
+    """A regression: it once answered 70 for 26, certified."""
     assert alga("train", "--task", "sloppy.py:Collatz", "--recipe", "small", "--out", "run").code == 0
     good = alga("solve", "run", "27", "--task", "sloppy.py:Collatz", "--json")
     assert (json.loads(good.out)["answer"], json.loads(good.out)["certified"]) == ("82", True)
@@ -136,17 +136,15 @@ def test_a_certified_task_that_validates_nothing_refuses_in_one_line(alga: Alga)
 
 
 @pytest.mark.parametrize("operands", [("9" * 70 + "x", "1"), ("1", "2²"), ("", "1")])
-def test_lookahead_refuses_what_is_no_column_of_the_task_it_serves(
-    operands: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the layout's rows would let it through."""
+def test_lookahead_refuses_columns_outside_the_task(operands: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the layout's rows accept it."""
     calculator = Solver.load("addition-lookahead")
     monkeypatch.setattr(type(calculator.procedure.layout), "rows", lambda self, *operands: operands)
     with pytest.raises(AlgaError, match=r"addition: "):
         calculator.solve(*operands)
 
 
-def test_what_a_setting_says_holds_for_the_whole_problem() -> None:
+def test_setting_holds_for_the_whole_problem() -> None:
     times = tasks.find("times-a-digit")
     assert times.columns("907", "3") == ["73", "03", "93"]
     assert times.layout.admits("73", {"93", "03"})

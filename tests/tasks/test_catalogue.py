@@ -1,4 +1,4 @@
-"""Every task by name: it has that name, a summary for people, and the sign of its problems."""
+"""Every task by name: its name, its summary, and the sign of its problems."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_task_in_another_base_has_its_name_summary_and_sign(family: str) -> None
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_variant_shows_what_it_says_of_the_previous_output(name: str) -> None:
+def test_variant_shows_its_part_of_the_previous_output(name: str) -> None:
     task = tasks.find(name).procedure
     first, second = task.steps("67", "68")
     assert (first.prompt, second.prompt) == ("78", LOOKS[name])
 
 
-def test_padding_is_zeros_and_only_where_it_is_named() -> None:
+def test_only_padded_tasks_pad_with_zeros() -> None:
     columns = {name: tasks.find(name).procedure.columns("15", "7") for name in SUMMARIES if "addition" in name[:8]
                and tasks.find(name).procedure.layout.arity == 2 and "blocks" not in name}  # fmt: skip
     assert {name for name, found in columns.items() if found == ["57", "10"]} == {
@@ -96,7 +96,7 @@ def test_some_tasks_walk_from_the_left(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("addition-of-three", 3), ("addition-base-16", 2), ("addition", 2)])
-def test_uniform_problems_have_as_many_numbers_as_the_task(name: str, count: int) -> None:
+def test_uniform_problems_have_the_tasks_number_of_operands(name: str, count: int) -> None:
     family, rng = tasks.find(name).procedure.families()["uniform"], Random(0)
     drawn = [family(rng, 6) for _ in range(50)]
     assert {len(operands) for operands in drawn} == {count}
@@ -105,7 +105,7 @@ def test_uniform_problems_have_as_many_numbers_as_the_task(name: str, count: int
         assert {len(operands[-1]) for operands in drawn} == {1, 2, 3, 4, 5, 6}
 
 
-def test_own_task_may_not_take_a_name_that_is_here(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_task_may_not_take_an_existing_name(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from pathlib import Path
 
     monkeypatch.chdir(str(tmp_path))
@@ -129,11 +129,11 @@ def test_name_that_is_not_text_is_refused() -> None:
         ("divmod", ("-7", "2"), "-4 1"), ("cmp", ("-7", "2"), "<"), ("cmp", ("2", "2"), "="), ("cmp", ("2", "-2"), ">"),
     ],
 )  # fmt: skip
-def test_signed_answers_are_pythons(verb: str, operands: tuple[str, ...], answer: str) -> None:
+def test_signed_answers_match_python(verb: str, operands: tuple[str, ...], answer: str) -> None:
     assert signed_answer(verb, operands, 10) == answer
 
 
-def test_signed_answers_that_are_none_are_refused() -> None:
+def test_invalid_signed_problems_are_refused() -> None:
     with pytest.raises(AlgaError, match=r"^a number cannot be divided by zero$"):
         signed_answer("divmod", ("7", "0"), 10)
     with pytest.raises(AlgaError, match=r"^sub takes two numbers, got 3$"):
@@ -156,7 +156,7 @@ def test_variant_spells_the_sum(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", tasks.names())
-def test_example_is_a_small_problem_with_the_answer_it_was_given(name: str) -> None:
+def test_example_is_a_small_problem_with_the_given_answer(name: str) -> None:
     task, asked = tasks.find(name), list[str]()
 
     def answer(prompt: str) -> str:
@@ -186,7 +186,7 @@ def test_network_of_several_procedures_runs_each() -> None:
     assert tasks.find("addition").procedures == (tasks.find("addition"),)
 
 
-def test_reading_of_the_answer_is_told() -> None:
+def test_answer_format_is_described() -> None:
     assert tasks.find("parity").procedure.reading(3) == "Read the answer off the 3 outputs"
     assert "all digits of the 4ª line" in tasks.find("addition").procedure.reading(4)
 
@@ -199,6 +199,6 @@ def test_bitwise_operations_need_a_power_of_two(name: str) -> None:
         Bitwise("and", 12)
 
 
-def test_division_reads_whatever_a_network_wrote() -> None:
+def test_division_reads_any_network_output() -> None:
     division = tasks.find("division-by-a-digit").procedure
     assert [division.ending(output) for output in ("32", "7", "123")] == ["3 r2", "7 r7", "1 r3"]

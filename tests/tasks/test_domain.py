@@ -1,4 +1,4 @@
-"""The domain as a mapping: what training, table and pictures read of it."""
+"""The domain as a mapping, as training, table and figures use it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_domain_is_shown_without_its_functions() -> None:
     assert "second_steps" not in repr(domain)
 
 
-def test_domain_is_explored_by_the_answers_it_gets() -> None:
+def test_answers_determine_which_prompts_are_explored() -> None:
     asked: list[str] = []
 
     def respond(prompts: Sequence[str]) -> list[str | None]:
@@ -37,12 +37,12 @@ def test_domain_is_explored_by_the_answers_it_gets() -> None:
         return ["1" for _ in prompts]
 
     tasks.find("parity").domain.explore(respond)
-    assert asked == ["0", "1", "1C0", "1C1"]  # never after an even number of ones
+    assert asked == ["0", "1", "1C0", "1C1"]  # never after even parity
     Domain("bare", "", {}).explore(respond)
     assert len(asked) == 4
 
 
-def test_exploring_ends_where_there_is_no_answer() -> None:
+def test_exploring_ends_at_a_missing_answer() -> None:
     asked: list[str] = []
 
     def respond(prompts: Sequence[str]) -> list[str | None]:
@@ -69,12 +69,12 @@ def test_second_steps_are_all_pairs_of_columns() -> None:
     assert Domain("bare", "", {}).second_steps() == []
 
 
-def test_symbols_that_are_not_said_are_found() -> None:
+def test_missing_symbols_are_inferred() -> None:
     assert tasks.find("parity").domain.symbols == "01"
     assert tasks.find("division-by-a-digit").domain.symbols[:10] == "0123456789"
 
 
-def test_bare_domain_says_nothing_of_itself() -> None:
+def test_bare_domain_has_no_description() -> None:
     bare = Domain("bare", "", {})
     assert (bare.summary, bare.source, len(bare), list(bare)) == ("", "", 0, [])
 

@@ -1,4 +1,4 @@
-"""Families of hard sums: each has the carries that its name says."""
+"""Families of hard sums: each has the carries its name promises."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def drawn(name: str, digits: int = 12) -> list[tuple[str, ...]]:
     return [FAMILIES[name](rng, digits) for _ in range(300)]
 
 
-def test_every_family_is_claimed() -> None:
+def test_every_family_has_a_claim() -> None:
     assert list(FAMILIES) == list(CLAIMS)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_family_is_what_its_name_says(name: str) -> None:
+def test_family_has_the_carries_it_is_named_for(name: str) -> None:
     assert all(CLAIMS[name](*operands) for operands in drawn(name))
     assert all(set("".join(operands)) <= set("0123456789") for operands in drawn(name, 1))
 
 
-def test_families_are_as_wide_as_they_may_be() -> None:
+def test_families_cover_their_full_range() -> None:
     assert {first for first, _ in drawn("one-long-carry")} == {"9" * 12, "1"}
     assert {len(b) for a, b in drawn("all-nines")} == set(range(1, 13))
     assert {min(len(a), len(b)) for a, b in drawn("unequal-lengths")} == {1, 2, 3}
@@ -60,7 +60,7 @@ def test_families_are_as_wide_as_they_may_be() -> None:
     assert {a[0] for a, _ in drawn("uniform")} == set("123456789")
     assert {a[1] for a, _ in drawn("uniform")} == set("0123456789")
     ahead = {len(a) - len(a.lstrip("0")) for a, _ in drawn("zeros")}
-    assert ahead == set(range(13))  # from a number without any to zero itself
+    assert ahead == set(range(13))  # from no leading zeros to zero itself
     assert ("1" + "0" * 11) in {a for a, _ in drawn("zeros")} & {b for _, b in drawn("zeros")}
     assert {next(size for size in range(1, 5) if a == (a[:size] * 12)[:12]) for a, _ in drawn("repeated-blocks")} == {
         1, 2, 3, 4,

@@ -1,4 +1,4 @@
-"""Layouts: operands become columns and come back; what no problem has is refused with its place."""
+"""Layouts: operands to columns and back; impossible columns are refused with their position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from alga.tasks.layouts import DigitBelow, Digits, Layout, Rows, Text, short
 
 
 class Pairs(Layout):
-    """Two characters a column, from the left."""
+    """Two characters per column, from the left."""
 
     from_right = False
 
@@ -28,7 +28,7 @@ class Pairs(Layout):
         return ("".join(columns),)
 
 
-def test_plain_layout_promises_no_engine_anything() -> None:
+def test_plain_layout_makes_no_promises_to_engines() -> None:
     layout = Pairs()
     assert (layout.arity, layout.base, layout.fill, layout.symbols) == (1, 10, "", "")
     assert (layout.by_rows, layout.repeats, layout.plain, layout.from_right) == (False, False, False, False)
@@ -37,7 +37,7 @@ def test_plain_layout_promises_no_engine_anything() -> None:
     assert Layout.from_right is True
 
 
-def test_layouts_of_numbers_say_what_engines_may_rely_on() -> None:
+def test_number_layouts_state_their_promises_to_engines() -> None:
     assert [(kind.by_rows, kind.repeats, kind.plain) for kind in (Digits, DigitBelow, Text)] == [
         (True, False, True), (True, True, False), (True, False, False),
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_layouts_of_numbers_say_what_engines_may_rely_on() -> None:
     assert (Digits().arity, Digits(3).arity, DigitBelow().arity, Text("a").arity) == (1, 3, 2, 1)
 
 
-def test_rows_of_ones_own_are_no_longer_plain() -> None:
+def test_overridden_rows_are_not_plain() -> None:
     class Other(Digits):
         def rows(self, *operands: str) -> tuple[str, ...]:
             return operands
@@ -73,7 +73,7 @@ def test_rows_of_ones_own_are_no_longer_plain() -> None:
         ("", "pairs: a problem needs at least one column, got none"),
     ],
 )
-def test_column_that_no_problem_has_is_refused_with_its_place(text: str, message: str) -> None:
+def test_impossible_column_is_refused_with_its_position(text: str, message: str) -> None:
     with pytest.raises(AlgaError) as refused:
         Pairs().columns([text], "pairs")
     assert str(refused.value) == message
@@ -93,7 +93,7 @@ def test_later_columns_belong_to_one_setting() -> None:
     assert str(below.refusal(["73", "03", "94"], "times")).startswith("times: '94' cannot be a later column (column 3")
 
 
-def test_digits_and_columns_go_both_ways() -> None:
+def test_digits_and_columns_round_trip() -> None:
     for layout in (Digits(2), Digits(2, from_right=False, fill="0")):
         columns = layout.split("907", "215")
         assert layout.operands(columns) == ("907", "215")
@@ -115,6 +115,6 @@ def test_admissible_columns_are_listed() -> None:
     assert DigitBelow(base=3).first("2") == DigitBelow(base=3).following("2") == ["02", "12", "22"]
 
 
-def test_long_text_is_cut_in_messages() -> None:
+def test_long_text_is_truncated_in_messages() -> None:
     assert short("a" * 38) == repr("a" * 38)
     assert short("a" * 39) == f"'{'a' * 39}…"

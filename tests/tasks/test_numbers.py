@@ -14,7 +14,7 @@ from alga.tasks import numbers
     ("base", "span"),
     [(2, "0 and 1"), (3, "0-2"), (10, "0-9"), (11, "0-9 and a"), (12, "0-9 and a-b"), (36, "0-9 and a-z")],
 )
-def test_digits_of_a_base_are_named(base: int, span: str) -> None:
+def test_base_has_its_digits(base: int, span: str) -> None:
     assert len(numbers.digits_of(base)) == base
     assert str(numbers.stranger("?", 4, numbers.digits_of(base))) == (
         f"a number has only the digits {span}, got '?' at position 5"
@@ -42,7 +42,7 @@ def test_leading_zeros_are_dropped(text: str, tidied: str) -> None:
     assert numbers.without_zeros(text) == tidied
 
 
-def test_single_digit_is_one_digit() -> None:
+def test_single_digit_must_be_one_digit() -> None:
     assert numbers.single_digit("007") == "7"
     assert numbers.single_digit("0") == "0"
     with pytest.raises(AlgaError, match=r"^expected a single digit 0-9, got a number of 1,001 digits$"):

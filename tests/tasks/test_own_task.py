@@ -1,4 +1,4 @@
-"""A task from a person's own file: as documented, and refused where it breaks the contract."""
+"""A task from the user's file: works as documented, refused if it breaks the contract."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_the_own_task_of_the_documentation_works_as_written(
-    mine: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documented_task_works_as_written(mine: Path, alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     outputs = [alga(*command.split()[1:]) for command in commands.splitlines()]
     assert [result.code for result in outputs] == [0, 0, 0, 0]
@@ -40,7 +38,7 @@ def test_the_own_task_of_the_documentation_works_as_written(
     refused = alga("solve", "runs/collatz", "28", "--task", "mine.py:Collatz")
     said = "alga: collatz: '8' cannot be the first column (column 1 of 2, from the right)\n"
     assert (refused.code, refused.err) == (2, said)
-    # A network is not used with a task that is not named, or that has changed since.
+    # A network is refused with a task that is not named, or has changed since.
     monkeypatch.setattr("alga.tasks.catalogue._OWN", {})
     unnamed = alga("solve", "runs/collatz", "27")
     assert unnamed.code == 2
@@ -52,12 +50,12 @@ def test_the_own_task_of_the_documentation_works_as_written(
     assert "the task collatz has changed since this network was trained" in changed.err
 
 
-def test_the_example_of_the_documentation_is_twelve_lines_of_ones_own() -> None:
+def test_documented_example_has_at_most_twelve_lines() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
 
 
-def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> None:
+def test_last_loaded_version_of_a_task_file_is_used(mine: Path) -> None:
     first = tasks.find("mine.py:Collatz")
     mine.write_text(mine.read_text() + "\n# changed\n")
     second = tasks.find("mine.py:Collatz")
@@ -93,7 +91,7 @@ def test_the_file_as_it_was_named_last_is_the_one_that_is_known(mine: Path) -> N
         ),
     ],
 )
-def test_a_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old: str, new: str, message: str) -> None:
+def test_task_that_breaks_the_contract_is_refused(mine: Path, alga: Alga, old: str, new: str, message: str) -> None:
     mine.write_text("from alga.tasks import Task\n" + mine.read_text().replace(old, new))
     refused = alga("train", "--task", "mine.py:Collatz", "--out", "run")
     assert refused.code == 2

@@ -41,12 +41,12 @@ def chained(name: str, *operands: str) -> str:
 
 
 @pytest.mark.parametrize("name", ALL_TASKS)
-def test_the_domain_has_its_known_size(name: str) -> None:
+def test_domain_has_its_known_size(name: str) -> None:
     assert len(tasks.find(name).domain) == SIZES[name]
 
 
 @pytest.mark.parametrize("name", ALL_TASKS)
-def test_chained_steps_spell_the_answer_on_every_small_problem(name: str) -> None:
+def test_chained_steps_give_the_answer_of_every_small_problem(name: str) -> None:
     assert check(tasks.find(name)) > 10
 
 
@@ -58,7 +58,7 @@ def test_addition_agrees_with_python(a: str, b: str) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_subtraction_agrees_with_python_and_refuses_a_smaller_first_number(a: str, b: str) -> None:
+def test_subtraction_agrees_with_python_and_refuses_negatives(a: str, b: str) -> None:
     if int(a) < int(b):
         with pytest.raises(AlgaError, match="at least the second"):
             chained("subtraction", a, b)
@@ -89,7 +89,7 @@ def test_every_step_of_every_problem_is_in_the_domain(data: st.DataObject) -> No
     assert all(task.domain[step.prompt] for step in task.steps(data.draw(NUMBERS), data.draw(NUMBERS)))
 
 
-def test_the_oracle_is_exact_far_beyond_the_limit_of_int() -> None:
+def test_oracle_is_exact_beyond_pythons_int_digit_limit() -> None:
     assert Addition().oracle("9" * 50_000, "1") == "1" + "0" * 50_000
 
 
@@ -100,19 +100,19 @@ def test_the_oracle_is_exact_far_beyond_the_limit_of_int() -> None:
         ("3", "14", "3C14", "5"), ("11", "71", "11C71", "9"), ("15", "29", "15C29", "12"), ("18", "98", "18C98", "18"),
     ],
 )  # fmt: skip
-def test_the_papers_instances_are_ours(context: str | None, column: str, prompt: str, output: str) -> None:
+def test_papers_instances_are_in_the_domain(context: str | None, column: str, prompt: str, output: str) -> None:
     task = Addition()
     assert task.prompt(context, column) == prompt
     assert task.step(context, column) == output == task.domain[prompt].output
 
 
-def test_the_context_19_is_reachable_though_no_two_digits_sum_to_it() -> None:
+def test_context_19_is_reachable() -> None:
     domain = tasks.find("addition").domain
     assert sum(prompt.startswith("19C") for prompt in domain) == 110
     assert all(instance.output != "19" for instance in domain.values() if instance.context is None)
 
 
-def test_the_vocabulary_and_lengths_are_the_papers() -> None:
+def test_vocabulary_and_lengths_match_the_paper() -> None:
     for name in ("addition", "addition-padded"):
         tokens = Tokens.of(tasks.find(name).domain)
         assert tokens.vocabulary == ("P", "S", *"0123456789", "\n", "C")
@@ -157,7 +157,7 @@ class Stranger(Addition):
         self.symbols = "012345678"
 
 
-def test_a_view_that_hides_the_carry_is_refused_with_both_instances() -> None:
+def test_view_that_hides_the_carry_is_refused() -> None:
     with pytest.raises(AlgaError, match="ambiguous") as refused:
         _ = WithoutCarry().domain
     message = str(refused.value)
@@ -166,12 +166,12 @@ def test_a_view_that_hides_the_carry_is_refused_with_both_instances() -> None:
     assert "context '10' gives '1'" in message
 
 
-def test_a_step_that_disagrees_with_the_answer_is_refused_with_a_smallest_problem() -> None:
+def test_wrong_step_is_refused_with_the_smallest_problem() -> None:
     with pytest.raises(AlgaError, match=r"the steps of 29\+49 spell '88', its answer is '78'"):
         check(WrongAtOnePlace())
 
 
-def test_a_domain_too_large_to_enumerate_is_refused_with_its_size_before_it_is_listed() -> None:
+def test_too_large_domain_is_refused_with_its_size() -> None:
     with pytest.raises(AlgaError, match="at least 10,000,000,000 prompts"):
         _ = Blocks().domain
 
@@ -182,7 +182,7 @@ def test_exploring_stops_at_its_limit_with_the_size_reached() -> None:
         task.explore(lambda batch: [task.step(*situation) for situation in batch], limit=2000)
 
 
-def test_a_character_outside_the_symbols_is_refused() -> None:
+def test_character_outside_the_symbols_is_refused() -> None:
     with pytest.raises(AlgaError, match="uses '9', not among its symbols"):
         check(Stranger())
 
@@ -203,19 +203,19 @@ def test_a_character_outside_the_symbols_is_refused() -> None:
         ("5\n", r"at position 2"),
     ],
 )
-def test_what_is_no_number_is_refused_with_the_place(text: str, message: str) -> None:
+def test_invalid_number_is_refused_with_the_position(text: str, message: str) -> None:
     with pytest.raises(AlgaError, match=message):
         Addition().columns(text, "1")
     with pytest.raises(AlgaError, match=message):
         Addition().oracle("1", text)
 
 
-def test_a_number_given_as_int_is_refused() -> None:
+def test_int_operand_is_refused() -> None:
     with pytest.raises(AlgaError, match="text of digits, got int"):
         Addition().columns(5, "3")  # type: ignore[arg-type]
 
 
-def test_an_unknown_task_is_refused_with_those_there_are() -> None:
+def test_unknown_task_error_lists_the_tasks() -> None:
     with pytest.raises(AlgaError, match="unknown task 'square'; there are addition, addition-padded"):
         tasks.find("square")
 
@@ -225,7 +225,7 @@ def test_an_unknown_task_is_refused_with_those_there_are() -> None:
 
 @pytest.mark.parametrize("base", [2, 3, 7, 11, 36])
 @pytest.mark.parametrize("family", ["addition", "subtraction", "comparison", "times-a-digit", "division-by-a-digit"])
-def test_exact_steps_spell_pythons_answer_in_every_base(family: str, base: int) -> None:
+def test_exact_steps_match_python_in_every_base(family: str, base: int) -> None:
     task, rng = tasks.find(tasks.in_base(family, base)), Random(base)
     for _ in range(30):
         a, b = (rng.randrange(base ** rng.randint(1, 12)) for _ in range(2))
@@ -245,7 +245,7 @@ def test_exact_steps_spell_pythons_answer_in_every_base(family: str, base: int) 
         assert spelled == task.oracle(*operands) == known[family]()
 
 
-def test_numbers_of_any_length_are_read_and_written() -> None:
+def test_numbers_of_any_length_round_trip() -> None:
     rng = Random(1)
     for base in (2, 7, 10, 36):
         text = "1" + "".join(rng.choices(ALPHABET[:base], k=5000))
@@ -253,6 +253,6 @@ def test_numbers_of_any_length_are_read_and_written() -> None:
 
 
 @pytest.mark.parametrize("name", ["addition-base-37", "addition-base-1", "addition-base-10", "and-base-10", "and", "x"])
-def test_a_task_that_is_not_there_is_refused(name: str) -> None:
+def test_missing_task_is_refused(name: str) -> None:
     with pytest.raises(AlgaError, match=r"unknown task|base must be 2 to 36|power of two"):
         tasks.find(name)

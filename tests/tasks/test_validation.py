@@ -1,4 +1,4 @@
-"""A task that breaks its contract is refused, with what is wrong."""
+"""A task that breaks its contract is refused, with the reason."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Copied(Procedure):
         return operands[0]
 
 
-def test_number_of_problems_tried_is_told() -> None:
+def test_number_of_problems_tried_is_reported() -> None:
     assert check(Copied("ab")) == 2 + 4 + 8
     assert check(tasks.find("parity")) == 2 + 4 + 8
     assert (validation.MOST_COLUMNS, validation.ALL_UP_TO, validation.MOST_SYMBOLS) == (3, 20_000, 250)
 
 
-def test_many_problems_are_sampled_in_order_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_problems_are_sampled_reproducibly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "ALL_UP_TO", 8)
     assert check(Copied("ab")) == 2 + 4 + 8
     found = [[each for each in validation._problems(Copied("abc"), seed) if len(each) == 3] for seed in (0, 0, 1)]
@@ -90,7 +90,7 @@ def test_wrong_answer_is_refused_with_the_smallest_problem() -> None:
         check(Short("ab"))
 
 
-def test_state_that_means_something_else_is_refused() -> None:
+def test_state_with_another_meaning_is_refused() -> None:
     class Forgetful(Addition):
         def carried(self, output: str) -> str:
             return output[-1]
@@ -126,7 +126,7 @@ def test_map_that_is_wrong_at_a_prompt_is_refused() -> None:
         check(Wrong())
 
 
-def test_maps_that_spell_another_answer_are_refused() -> None:
+def test_maps_with_another_answer_are_refused() -> None:
     class Begun(Lookahead):
         start = "g"
 
@@ -134,7 +134,7 @@ def test_maps_that_spell_another_answer_are_refused() -> None:
         check(Begun())
 
 
-def test_domain_of_the_lookahead_has_three_kinds_of_prompts() -> None:
+def test_lookahead_domain_has_three_kinds_of_prompts() -> None:
     domain = tasks.find("addition-lookahead").domain
     assert (domain["37"].output, domain["pg"].output, domain["g77"].output, domain["g"].output) == ("g", "g", "5", "1")
     assert (domain["k"].output, domain["9"].output, domain["k9"].output) == ("0", "p", "9")

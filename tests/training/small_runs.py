@@ -1,4 +1,4 @@
-"""Small trainings that several tests run, and what they leave."""
+"""Small trainings shared by several tests, and their results."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
+def test_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
     process = start("alga", "train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
     out, err = process.communicate()
     assert process.returncode == 0, err
@@ -29,18 +29,18 @@ def test_the_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path)
     assert Solver.load(tmp_path / "run").certify().prompts == 2300
 
 
-def test_the_shipped_adder_comes_out_of_its_recipe_and_seed(tmp_path: Path) -> None:
+def test_recipe_and_seed_reproduce_the_shipped_adder(tmp_path: Path) -> None:
     training = Training.start(tmp_path / "run", recipes.find("release"), seed=0)
     list(training.run())
     assert training.certificate is not None
     assert training.certificate.least_margin >= 14
     shipped = runs.load("addition").config.training
-    assert training.recipe == Recipe(**shipped["recipe"])  # settings that came later stand at their defaults
+    assert training.recipe == Recipe(**shipped["recipe"])  # newer settings have their defaults
     assert (training.config.training["seed"], training.threads) == (shipped["seed"], shipped["threads"])
 
 
-def test_the_paper_recipe_learns(tmp_path: Path) -> None:
-    """A cut version: after 800 iterations most prompts are right; the whole takes minutes (make bench-training)."""
+def test_paper_recipe_learns(tmp_path: Path) -> None:
+    """A short version: after 800 iterations most prompts are right; all of it takes minutes (make bench-training)."""
     training = Training.start(tmp_path / "run", recipes.find("paper"), seed=0)
     wrong = [progress.wrong for progress in training.run(should_stop=lambda: training.step >= 800)]
     assert wrong[0] > wrong[-1]
@@ -48,7 +48,7 @@ def test_the_paper_recipe_learns(tmp_path: Path) -> None:
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
-    """kill -9 again and again: every time the run resumes, and ends in the bits of an undisturbed one."""
+    """After repeated kill -9 the run resumes each time, and ends with the bits of an undisturbed one."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     undisturbed = start("alga", "train", "--seed", "3", "--out", whole)
     undisturbed.communicate()
@@ -60,7 +60,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     def ended() -> bool:
         return (killed / "certificate.json").exists() and not (killed / "checkpoint.safetensors").exists()
 
-    while kills < 5 and not ended():  # a kill may also come after the end, before the process has gone
+    while kills < 5 and not ended():  # a kill may also come after the end, before the process exits
         process = start("alga", *arguments)
         try:
             _, err = process.communicate(timeout=rng.uniform(2.5, 9))

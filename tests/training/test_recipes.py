@@ -1,4 +1,4 @@
-"""Recipes: the named ones hold what they promise, impossible settings are refused."""
+"""Recipes: named ones have the documented settings, invalid settings are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from alga.training import recipes
 from tests.conftest import tiny
 
 
-def test_the_paper_recipe_is_the_papers() -> None:
+def test_paper_recipe_has_the_papers_settings() -> None:
     recipe = recipes.find("paper")
     assert (recipe.task, recipe.batch_size, recipe.learning_rate, recipe.weight_decay) == (
         "addition-padded", 512, 5e-4, 0.01,
@@ -22,14 +22,14 @@ def test_the_paper_recipe_is_the_papers() -> None:
     assert (recipe.width, recipe.heads, recipe.layers, recipe.hidden) == (64, 2, 2, 256)
 
 
-def test_the_rate_rises_falls_and_stays() -> None:
+def test_learning_rate_rises_falls_and_stays() -> None:
     recipe = tiny(learning_rate=1.0, warmup_steps=10, decay_steps=100, final_rate=0.1)
     rates = [recipe.rate(step) for step in range(1, 300)]
     assert rates[0] == pytest.approx(0.1)
     assert rates[9] == 1.0
     assert rates[59] == pytest.approx(0.55)
     assert rates[109:] == [pytest.approx(0.1)] * 190
-    assert dataclasses.replace(recipe, steps=7).rate(60) == recipe.rate(60)  # more --steps do not change the past
+    assert dataclasses.replace(recipe, steps=7).rate(60) == recipe.rate(60)  # more --steps do not change earlier rates
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_the_rate_rises_falls_and_stays() -> None:
         ({"margin": "x"}, "margin must be a number"),
     ],
 )
-def test_an_impossible_recipe_is_refused(change: dict[str, object], message: str) -> None:
+def test_impossible_recipe_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(AlgaError, match=message):
         tiny(**change)
 
 
-def test_release_is_the_recipe_in_the_config_of_the_shipped_network() -> None:
+def test_release_recipe_matches_the_shipped_config() -> None:
     for name in runs.shipped():
         trained = Recipe(**runs.load(name).config.training["recipe"])
         if trained.name == "release":

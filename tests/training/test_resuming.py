@@ -22,13 +22,13 @@ from tests.training.small_runs import bits, steps_in, trained
 
 
 @pytest.mark.parametrize("stops", [[3], [10], [17, 18, 44], [1, 2, 3, 59]])
-def test_a_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, stops: list[int]) -> None:
+def test_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, stops: list[int]) -> None:
     whole = trained(tmp_path / "whole", steps=60, margin=99.0)
     training = Training.start(tmp_path / "parts", tiny(steps=60, margin=99.0), seed=5)
     for stop in stops:
         list(training.run(should_stop=lambda stop=stop, training=training: training.step >= stop))
         assert training.step == stop
-        torch.rand(7)  # others use torch's randomness meanwhile
+        torch.rand(7)  # other code uses torch's generator meanwhile
         training = Training.resume(tmp_path / "parts")
     list(training.run())
     assert bits(training) == bits(whole)
@@ -39,7 +39,7 @@ def losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def test_a_run_killed_between_checkpoint_and_metrics_writes_its_lines_once(tmp_path: Path) -> None:
+def test_kill_between_checkpoint_and_metrics_duplicates_no_line(tmp_path: Path) -> None:
     whole = trained(tmp_path / "whole", steps=60, margin=99.0)
     training = Training.start(tmp_path / "parts", tiny(steps=60, margin=99.0), seed=5)
     list(training.run(should_stop=lambda: training.step >= 25))
@@ -53,7 +53,7 @@ def test_a_run_killed_between_checkpoint_and_metrics_writes_its_lines_once(tmp_p
     assert not list((tmp_path / "parts").glob(".*"))
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -> None:
+def test_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -> None:
     whole = trained(tmp_path / "whole", steps=30)
     Training.start(tmp_path / "killed", tiny(steps=30), seed=5)
     resumed = Training.resume(tmp_path / "killed")
@@ -61,7 +61,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -
     assert bits(resumed) == bits(whole)
 
 
-def test_a_run_out_of_steps_is_kept_and_goes_on_as_if_it_had_had_them(tmp_path: Path) -> None:
+def test_run_out_of_steps_resumes_with_more_steps_to_the_same_bits(tmp_path: Path) -> None:
     whole = trained(tmp_path / "whole", steps=60, margin=99.0)
     short = trained(tmp_path / "short", steps=20, margin=99.0)
     assert short.step == 20
@@ -72,13 +72,13 @@ def test_a_run_out_of_steps_is_kept_and_goes_on_as_if_it_had_had_them(tmp_path: 
     assert bits(longer) == bits(whole)
 
 
-def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
+def test_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
     trained(tmp_path / "run")
     with pytest.raises(AlgaError, match="has finished training"):
         Training.resume(tmp_path / "run")
 
 
-def test_a_network_without_its_checkpoint_is_not_trained_over(tmp_path: Path) -> None:
+def test_network_without_its_checkpoint_is_not_overwritten(tmp_path: Path) -> None:
     trained(tmp_path / "run", steps=20, margin=99.0)
     (tmp_path / "run" / "checkpoint.safetensors").unlink()
     with pytest.raises(AlgaError, match="lost its checkpoint"):
@@ -86,7 +86,7 @@ def test_a_network_without_its_checkpoint_is_not_trained_over(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> None:
+def test_certified_network_below_its_margin_can_resume(tmp_path: Path) -> None:
     short = trained(tmp_path / "run", steps=300, margin=99.0)
     assert short.certificate is not None
     assert not short.reached_margin
@@ -97,7 +97,7 @@ def test_a_certified_network_short_of_its_margin_can_go_on(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("setting", ["seed", "learning_rate", "width", "task"])
-def test_a_checkpoint_does_not_go_on_under_other_settings(tmp_path: Path, setting: str) -> None:
+def test_checkpoint_is_not_resumed_with_other_settings(tmp_path: Path, setting: str) -> None:
     training = Training.start(tmp_path / "run", tiny(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
     path = tmp_path / "run" / "config.json"
@@ -114,7 +114,7 @@ def test_a_checkpoint_does_not_go_on_under_other_settings(tmp_path: Path, settin
 @pytest.mark.parametrize(
     "change", [{"seed": "x"}, {"seed": -1}, {"threads": "x"}, {"threads": 0}, {"device": "tpu"}, {"recipe": {}}]
 )
-def test_a_configuration_edited_into_nonsense_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+def test_invalid_edited_configuration_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     Training.start(tmp_path / "run", tiny(), seed=5)
     path = tmp_path / "run" / "config.json"
     content = json.loads(path.read_text())
@@ -125,7 +125,7 @@ def test_a_configuration_edited_into_nonsense_is_refused(tmp_path: Path, change:
 
 
 @pytest.mark.parametrize("damage", [lambda d: d[:-5], lambda d: d[:20], lambda d: b"", lambda d: b"\xff" * len(d)])
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path, damage: object) -> None:
+def test_damaged_checkpoint_is_refused(tmp_path: Path, damage: object) -> None:
     training = Training.start(tmp_path / "run", tiny(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
     path = tmp_path / "run" / "checkpoint.safetensors"
@@ -150,8 +150,8 @@ FORGED: dict[str, Callable[[dict[str, Any], dict[str, torch.Tensor]], object]] =
 
 
 @pytest.mark.parametrize("forgery", FORGED)
-def test_a_checkpoint_with_a_right_hash_that_cannot_continue_is_refused(tmp_path: Path, forgery: str) -> None:
-    """A stranger can make the hash match; what would fail in the first step is refused before it."""
+def test_unusable_checkpoint_with_a_matching_hash_is_refused(tmp_path: Path, forgery: str) -> None:
+    """An attacker can make the hash match; state that would fail in the first step is refused first."""
     training = Training.start(tmp_path / "run", tiny(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
     path = tmp_path / "run" / "checkpoint.safetensors"

@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 
 def drawn(name: str, contexts: str, share: float, size: int) -> list[tuple[str, str]]:
-    """Return prompts and outputs of one batch, read back from its ids."""
+    """Return prompts and outputs of one batch, decoded from its ids."""
     task = tasks.find(name)
     tokens = Tokens.of(task.domain)
     sampler = Sampler(task.domain, tokens, tiny(contexts=contexts, second_type_share=share), 0, CPU)
@@ -29,23 +29,23 @@ def drawn(name: str, contexts: str, share: float, size: int) -> list[tuple[str, 
 
 @pytest.mark.parametrize("contexts", ["paper", "domain"])
 @pytest.mark.parametrize("name", ALL_TASKS)
-def test_every_instance_drawn_is_one_of_the_domain_with_its_output(name: str, contexts: str) -> None:
+def test_every_drawn_instance_is_in_the_domain(name: str, contexts: str) -> None:
     domain = tasks.find(name).domain
     assert all(output == f"{domain[prompt].output}S" for prompt, output in drawn(name, contexts, 0.5, 2000))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_the_share_of_the_second_type_is_exact(share: float) -> None:
+def test_second_type_share_is_exact(share: float) -> None:
     seconds = sum("C" in prompt for prompt, _ in drawn("addition", "paper", share, 400))
     assert seconds == 400 * share
 
 
-def test_the_papers_sampling_never_shows_the_context_19_and_the_domain_does() -> None:
+def test_papers_sampling_never_shows_context_19() -> None:
     assert not any(prompt.startswith("19C") for prompt, _ in drawn("addition-padded", "paper", 1.0, 100_000))
     assert any(prompt.startswith("19C") for prompt, _ in drawn("addition-padded", "domain", 1.0, 2_000))
 
 
-def test_the_papers_contexts_are_the_sums_of_two_uniform_digits() -> None:
+def test_papers_contexts_are_sums_of_two_uniform_digits() -> None:
     prompts = [prompt for prompt, _ in drawn("addition-padded", "paper", 1.0, 100_000)]
     nines = sum(prompt.startswith("9C") for prompt in prompts) / len(prompts)
     zeros = sum(prompt.startswith("0C") for prompt in prompts) / len(prompts)
@@ -53,12 +53,12 @@ def test_the_papers_contexts_are_the_sums_of_two_uniform_digits() -> None:
     assert zeros == pytest.approx(0.01, abs=0.003)
 
 
-def test_the_whole_domain_is_drawn() -> None:
+def test_whole_domain_is_drawn() -> None:
     prompts = {prompt for prompt, _ in drawn("addition", "domain", 1.0, 40_000)}
     assert len(prompts) == 2200
 
 
-def test_the_network_reads_the_output_one_token_behind_what_it_should_write() -> None:
+def test_input_is_the_target_shifted_by_one() -> None:
     task = tasks.find("addition")
     tokens = Tokens.of(task.domain)
     sampler = Sampler(task.domain, tokens, tiny(second_type_share=0.5), 0, CPU)

@@ -19,7 +19,7 @@ from tests.conftest import tiny
 from tests.training.small_runs import bits, steps_in, trained
 
 
-def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves: None) -> None:
+def test_training_ends_with_a_certificate_and_a_complete_run(tmp_path: Path, curves: None) -> None:
     training = trained(tmp_path / "run")
     assert training.certificate is not None
     assert training.certificate.least_margin >= 1.0
@@ -34,7 +34,7 @@ def test_training_ends_with_a_certificate_and_a_whole_run(tmp_path: Path, curves
     assert calculator.certify().certified
 
 
-def test_a_trained_network_keeps_its_certificate_in_memory_and_when_saved(tmp_path: Path) -> None:
+def test_trained_network_keeps_its_certificate_when_saved(tmp_path: Path) -> None:
     training = trained(None)
     calculator = Solver(training.as_run())
     assert calculator.certified
@@ -52,14 +52,14 @@ def test_folders_may_be_given_as_text(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(steps_in(tmp_path / "run")) == 2
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path: Path) -> None:
+def test_only_the_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
     first, again = trained(tmp_path / "a", steps=30), trained(tmp_path / "b", steps=30)
     other = Training.start(tmp_path / "c", tiny(steps=30), seed=6)
     list(other.run())
     assert bits(first) == bits(again) != bits(other)
 
 
-def test_an_uncertified_end_leaves_a_usable_run_without_certificate(tmp_path: Path) -> None:
+def test_uncertified_training_leaves_a_usable_run(tmp_path: Path) -> None:
     training = trained(tmp_path / "run", steps=2)
     assert training.certificate is None
     calculator = Solver.load(tmp_path / "run")
@@ -67,7 +67,7 @@ def test_an_uncertified_end_leaves_a_usable_run_without_certificate(tmp_path: Pa
     assert not (tmp_path / "run" / "certificate.json").exists()
 
 
-def test_training_leaves_torchs_settings_as_they_were(tmp_path: Path) -> None:
+def test_training_restores_torch_settings(tmp_path: Path) -> None:
     torch.manual_seed(1)
     expected = torch.rand(4)
     torch.manual_seed(1)
@@ -90,7 +90,7 @@ def test_every_check_sees_the_weights_of_its_step(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.01, 100.0])
-def test_gradients_longer_than_the_recipe_allows_are_shortened(clip: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_gradients_are_clipped(clip: float, monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training.start(None, tiny(clip=clip, dropout=0.0, steps=5, margin=100.0))
     batches, lengths, draw, step = [], [], training._sampler.draw, torch.optim.AdamW.step
     monkeypatch.setattr(training._sampler, "draw", lambda *asked: batches.append(draw(*asked)) or batches[-1])
@@ -111,20 +111,20 @@ def test_gradients_longer_than_the_recipe_allows_are_shortened(clip: float, monk
     monkeypatch.setattr(torch.optim.AdamW, "step", checked)
     list(training.run())
     assert len(lengths) == 5
-    assert all(0.01 < each < 100.0 for each in lengths)  # so the first is cut, and the second is not
+    assert all(0.01 < each < 100.0 for each in lengths)  # so the first is clipped, and the second is not
 
 
-def test_the_evaluation_loss_is_the_mean_over_all_output_tokens_without_dropout(
+def test_evaluation_loss_is_the_mean_over_output_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alga.training.metrics.LOSS_BATCH", 5)  # parts that are not of one size
+    monkeypatch.setattr("alga.training.metrics.LOSS_BATCH", 5)  # chunks of unequal size
     training = Training.start(None, tiny(task="addition-base-2", dropout=0.5, steps=1))
     (progress,) = training.run()
     tokens, logs = training.config.tokens, []
     training.model.eval()
     for instance in training.config.task.domain.values():
         ids = [*tokens.prompts([instance.prompt])[0], tokens.ids[START]]
-        for token in f"{instance.output}{STOP}":  # one after the other, each seeing those before
+        for token in f"{instance.output}{STOP}":  # token by token, each seeing those before
             padded = [*ids, *[PAD_ID] * (tokens.input_length + tokens.output_length - len(ids))]
             with torch.inference_mode():
                 logits_OV = training.model(torch.tensor([padded]))[0]
@@ -133,7 +133,7 @@ def test_the_evaluation_loss_is_the_mean_over_all_output_tokens_without_dropout(
     assert progress.evaluation_loss == pytest.approx(-sum(logs) / len(logs), abs=1e-5)
 
 
-def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
+def test_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
     trained(tmp_path / "run", steps=2)
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     with pytest.raises(AlgaError, match="already holds a run"):
@@ -141,7 +141,7 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
-def test_an_unknown_or_absent_device_is_refused(tmp_path: Path) -> None:
+def test_unknown_or_missing_device_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AlgaError, match="unknown device 'tpu'"):
         Training.start(tmp_path / "run", tiny(), device="tpu")
     if not torch.backends.mps.is_available():

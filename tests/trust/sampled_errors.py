@@ -1,4 +1,4 @@
-"""How much of a proven bound the rounding of shuffled evaluations uses up."""
+"""How much of a proven bound the rounding errors of shuffled evaluations use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def weights_of(run: Run) -> dict[str, Array]:
 
 
 def laid_out(run: Run, prompts: list[str]) -> tuple[Array, Array]:
-    """Return prompts with their right outputs behind them as ids, and the ids of the right tokens."""
+    """Return prompts followed by their right outputs as ids, and the ids of the right tokens."""
     tokens, domain = run.config.tokens, run.config.task.domain
     right = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
     begun = [[*row, tokens.ids[START]] for row in tokens.prompts(prompts)]
@@ -27,7 +27,7 @@ def laid_out(run: Run, prompts: list[str]) -> tuple[Array, Array]:
 
 
 def sampled_ratio(run: Run, prompts: list[str], arithmetic: NumberFormat, times: int, seed: int = 0) -> float:
-    """Return the largest share of the proven bounds that shuffled evaluations use up: inside, it is below one."""
+    """Return the largest ratio of a shuffled evaluation's error to its proven bound; below 1 is inside."""
     weights, (ids, right) = weights_of(run), laid_out(run, prompts)
     mid, off = bounded(run.config.model, weights, ids, right, Rounding((arithmetic,)))
     sloppy = Sloppy(run.config.model, weights, DTYPES[arithmetic], np.random.default_rng(seed))
@@ -35,7 +35,7 @@ def sampled_ratio(run: Run, prompts: list[str], arithmetic: NumberFormat, times:
 
 
 def ratio(mid: Array, off: Array, logits: Array, right: Array) -> float:
-    """Return the largest share of the bounds that an evaluation uses up."""
+    """Return the largest ratio of an evaluation's error to its bound."""
     logits = logits.astype(np.float64)
     found = np.take_along_axis(logits, right[..., None], -1) - logits
     others = np.arange(logits.shape[-1]) != right[..., None]

@@ -1,4 +1,4 @@
-"""Table and certificate: nothing wrong passes, nothing right is refused."""
+"""Table and certificate: wrong networks fail, right ones pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ADDITION = tasks.find("addition")
 
 
 @pytest.mark.parametrize("name", ALL_TASKS)
-def test_an_exact_network_is_certified_on_the_whole_domain(name: str, faulty: Callable[..., Decode]) -> None:
+def test_exact_network_is_certified_on_the_whole_domain(name: str, faulty: Callable[..., Decode]) -> None:
     task = tasks.find(name)
     certificate, table = certify(task.domain, faulty(task), **IDENTITY)
     assert certificate.certified
@@ -37,7 +37,7 @@ def test_an_exact_network_is_certified_on_the_whole_domain(name: str, faulty: Ca
 
 @pytest.mark.parametrize("prompt", ["00", "99", "19C99", "10C0", "7C35"])
 @pytest.mark.parametrize("produced", ["3S", "33", "S", "\nS"])
-def test_the_certificate_names_the_one_prompt_a_faulty_step_gets_wrong(
+def test_certificate_names_the_one_prompt_a_faulty_step_gets_wrong(
     prompt: str, produced: str, faulty: Callable[..., Decode]
 ) -> None:
     certificate, _ = certify(ADDITION.domain, faulty(ADDITION, {prompt: produced}), **IDENTITY)
@@ -46,15 +46,15 @@ def test_the_certificate_names_the_one_prompt_a_faulty_step_gets_wrong(
     assert certificate.failures[0].expected == ADDITION.domain[prompt].output
 
 
-def test_a_network_that_one_of_two_ways_gets_wrong_is_refused(faulty: Callable[..., Decode]) -> None:
+def test_network_that_fails_one_of_two_backends_is_refused(faulty: Callable[..., Decode]) -> None:
     right, wrong = faulty(ADDITION), faulty(ADDITION, {"99": "19S"})
     for decode, again in ((right, wrong), (wrong, right)):
         certificate, table = certify(ADDITION.domain, decode, again=again, **IDENTITY)
         assert [failure.prompt for failure in certificate.failures] == ["99"]
-        assert table.outputs["99"] == ("18" if decode is right else "19")  # of what answers people
+        assert table.outputs["99"] == ("18" if decode is right else "19")  # from the decoder that answers users
 
 
-def test_a_certificate_is_of_compiled_code_and_of_torch(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificate_covers_compiled_code_and_torch(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, int] = {"compiled": 0, "torch": 0}
     one_by_one, in_chunks = Decoder._one_by_one, Decoder._in_chunks
 
@@ -73,16 +73,14 @@ def test_a_certificate_is_of_compiled_code_and_of_torch(adder: Solver, monkeypat
 
 
 @pytest.mark.parametrize("margin", [0.0, 1e-5, float("nan"), float("inf")])
-def test_a_tie_hardly_a_margin_and_logits_that_are_no_numbers_are_refused(
-    margin: float, faulty: Callable[..., Decode]
-) -> None:
+def test_tie_tiny_margin_and_nan_logits_are_refused(margin: float, faulty: Callable[..., Decode]) -> None:
     certificate, _ = certify(ADDITION.domain, faulty(ADDITION, margin=margin), **IDENTITY)
     assert len(certificate.failures) == 2300
     assert certificate.least_margin == (margin if margin < 1 else None)
     json.loads(certificate.to_json(), parse_constant=pytest.fail)
 
 
-def test_one_margin_that_is_no_number_is_not_passed_over(faulty: Callable[..., Decode]) -> None:
+def test_single_nan_margin_is_not_ignored(faulty: Callable[..., Decode]) -> None:
     decode = faulty(ADDITION)
 
     def once(prompts: list[str]) -> list[Step]:
@@ -94,7 +92,7 @@ def test_one_margin_that_is_no_number_is_not_passed_over(faulty: Callable[..., D
     assert (certificate.least_margin, certificate.least_margin_prompt) == (None, "55")
 
 
-def test_the_least_margin_and_its_place_are_found(faulty: Callable[..., Decode]) -> None:
+def test_least_margin_and_its_prompt_are_found(faulty: Callable[..., Decode]) -> None:
     decode = faulty(ADDITION)
 
     def narrow(prompts: list[str]) -> list[Step]:
@@ -112,7 +110,7 @@ def test_a_second_decoder_that_leaves_prompts_out_certifies_nothing(faulty: Call
         certify(ADDITION.domain, decode, again=lambda prompts: decode(prompts)[:-1], **IDENTITY)  # type: ignore[arg-type]
 
 
-def test_the_table_follows_a_faulty_network_beyond_the_tasks_domain(faulty: Callable[..., Decode]) -> None:
+def test_table_follows_a_faulty_network_beyond_the_tasks_domain(faulty: Callable[..., Decode]) -> None:
     asked: list[str] = []
     exact = faulty(ADDITION, {"55": "77S"})
 
@@ -130,12 +128,12 @@ def test_the_table_follows_a_faulty_network_beyond_the_tasks_domain(faulty: Call
     assert table.outputs["77C12"] == "3"
 
 
-def test_prompts_with_hardly_a_margin_are_marked_uncertain(faulty: Callable[..., Decode]) -> None:
+def test_prompts_with_tiny_margins_are_marked_uncertain(faulty: Callable[..., Decode]) -> None:
     table = extract(ADDITION.domain, faulty(ADDITION, margin=1e-5))
     assert len(table.uncertain) == 2300
 
 
-def test_a_table_comes_back_as_it_was_and_an_altered_one_is_refused(faulty: Callable[..., Decode]) -> None:
+def test_table_round_trips_and_an_altered_one_is_refused(faulty: Callable[..., Decode]) -> None:
     table = extract(ADDITION.domain, faulty(ADDITION, {"55": "99"}))
     assert Table.from_json(table.to_json()) == table
     with pytest.raises(AlgaError, match="altered"):
@@ -145,7 +143,7 @@ def test_a_table_comes_back_as_it_was_and_an_altered_one_is_refused(faulty: Call
             Table.from_json(broken)
 
 
-def test_a_certificate_comes_back_as_it_was_and_nonsense_is_refused(faulty: Callable[..., Decode]) -> None:
+def test_certificate_round_trips_and_an_invalid_one_is_refused(faulty: Callable[..., Decode]) -> None:
     certificate, _ = certify(ADDITION.domain, faulty(ADDITION, {"55": "99"}), **IDENTITY)
     assert Certificate.from_json(certificate.to_json()) == certificate
     stated = certificate.to_json()
@@ -157,15 +155,13 @@ def test_a_certificate_comes_back_as_it_was_and_nonsense_is_refused(faulty: Call
             Certificate.from_json(broken)
 
 
-def test_every_shipped_answer_is_the_tasks(adder: Solver) -> None:
+def test_every_shipped_answer_matches_its_task(adder: Solver) -> None:
     table = adder.run.table
     assert table is not None
     assert table.outputs == {prompt: instance.output for prompt, instance in adder.trained.domain.items()}
 
 
-def test_one_weight_changed_until_one_prompt_goes_wrong_is_found_out(
-    tmp_path: Path, alga: Callable[..., Result]
-) -> None:
+def test_weight_change_that_breaks_one_prompt_is_detected(tmp_path: Path, alga: Callable[..., Result]) -> None:
     calculator = Solver.load()
     decoder, domain, weight = calculator.decoder, calculator.trained.domain, calculator.run.model.head.weight
     before = weight[3, 0].item()
@@ -183,7 +179,7 @@ def test_one_weight_changed_until_one_prompt_goes_wrong_is_found_out(
         middle = (harmless + enough) / 2
         harmless, enough = (harmless, middle) if wrong_after(middle) else (middle, enough)
     assert len(wrong) == 1
-    assert not calculator.certified  # the hash no longer fits
+    assert not calculator.certified  # the hash no longer matches
     calculator.save(tmp_path / "spoiled")
     judged = alga("certify", tmp_path / "spoiled", "--json")
     content = json.loads(judged.out)

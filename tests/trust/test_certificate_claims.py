@@ -1,4 +1,4 @@
-"""A certificate that contradicts itself cannot be made, and its sentence says no more than holds."""
+"""A contradictory certificate cannot be made, and the statement claims no more than holds."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def test_proof_of_a_failing_network_leaves_it_unproven(made: Certificate) -> Non
     ("margin", "proven"),
     [(None, False), (0.0, False), (-1.0, False), (math.inf, False), (math.nan, False), (0.1, True)],
 )
-def test_bound_is_proven_by_a_positive_finite_margin(margin: float | None, proven: bool) -> None:
+def test_proof_needs_a_positive_finite_margin(margin: float | None, proven: bool) -> None:
     assert Bound("float32", margin, "1C1").proven is proven
     assert proof(float32=margin).covers("float32") is proven
     assert not proof(float32=margin).covers("float64")
 
 
-def test_proven_certificate_comes_back_from_json(made: Certificate) -> None:
+def test_proven_certificate_round_trips_through_json(made: Certificate) -> None:
     proven = made.with_proof(proof(real=2.0, float32=1.0))
     assert Certificate.from_json(proven.to_json()) == proven
     assert proven.to_json().startswith('{\n  "certified": true,\n  "task": "parity",')
@@ -125,40 +125,40 @@ def by_margin(margins: dict[str, float], default: float = 9.0) -> Decode:
     return decode
 
 
-def test_margin_at_the_limit_of_rounding_fails() -> None:
+def test_margin_at_the_rounding_limit_fails() -> None:
     certificate, table = certify(PARITY.domain, by_margin({"1C0": UNCERTAIN, "1C1": UNCERTAIN * 1.001}), **IDENTITY)
     assert [failure.prompt for failure in certificate.failures] == ["1C0"]
     assert table.uncertain == ("1C0",)
     assert (certificate.certified, certificate.least_margin) == (False, UNCERTAIN)
 
 
-def test_limit_of_rounding_is_a_ten_thousandth() -> None:
+def test_rounding_limit_is_one_ten_thousandth() -> None:
     assert UNCERTAIN == 1e-4
 
 
-def test_first_of_equal_least_margins_is_named_in_either_way() -> None:
+def test_first_of_equal_least_margins_is_named() -> None:
     certificate, _ = certify(PARITY.domain, by_margin({}), again=by_margin({"1C0": 3.0, "1C1": 3.0}), **IDENTITY)
     assert (certificate.least_margin, certificate.least_margin_prompt) == (3.0, "1C0")
 
 
-def test_prompt_that_fails_both_ways_is_listed_once(faulty: Callable[..., Decode]) -> None:
+def test_prompt_that_fails_both_backends_is_listed_once(faulty: Callable[..., Decode]) -> None:
     wrong = faulty(PARITY, {"1C0": "0S", "1C1": "1S"})
     certificate, _ = certify(PARITY.domain, wrong, again=wrong, **IDENTITY)
     assert certificate.failures == (Failure("1C0", "1", "0S"), Failure("1C1", "0", "1S"))
 
 
-def test_altered_network_is_not_certified_though_every_prompt_is_right(faulty: Callable[..., Decode]) -> None:
+def test_altered_network_is_not_certified_even_if_every_prompt_is_right(faulty: Callable[..., Decode]) -> None:
     certificate, _ = certify(PARITY.domain, faulty(PARITY), altered="a hook", **IDENTITY)
     assert (certificate.certified, certificate.failures, certificate.altered) == (False, (), "a hook")
 
 
-def test_progress_is_told_in_blocks(faulty: Callable[..., Decode]) -> None:
+def test_progress_is_reported_in_blocks(faulty: Callable[..., Decode]) -> None:
     domain, told = tasks.find("comparison").domain, list[tuple[int, int]]()
     certify(domain, faulty(tasks.find("comparison")), watch=lambda *each: told.append(each), **IDENTITY)
     assert told == [(256, 400), (400, 400)]
 
 
-def test_table_is_decoded_once_where_prompts_are_known() -> None:
+def test_known_prompts_are_not_decoded_again() -> None:
     asked: list[str] = []
 
     def decode(prompts: Sequence[str]) -> list[Step]:
@@ -172,7 +172,7 @@ def test_table_is_decoded_once_where_prompts_are_known() -> None:
     assert asked == list(PARITY.domain)
 
 
-def test_table_is_hashed_with_all_it_says() -> None:
+def test_table_hash_covers_every_field() -> None:
     table = Table("parity", {"0": "0", "1": None}, ("1", "0"), {"1": "x"})
     assert table == Table("parity", {"1": None, "0": "0"}, ("0", "1"), {"1": "x"})
     assert hash(table) == hash(Table("parity", {"1": None, "0": "0"}, ("0", "1"), {"1": "x"}))

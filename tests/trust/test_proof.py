@@ -1,4 +1,4 @@
-"""A proof can fail: bounds hold whatever is sampled, and a bound that is put wrong is found out."""
+"""Proofs: sampled errors stay inside the bounds, and networks that cannot be proven are refused."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.trust.sampled_errors import DTYPES, sampled_ratio, weights_of
 
 @pytest.mark.parametrize("arithmetic", DTYPES)
 @pytest.mark.parametrize("name", ["parity", "smallest", "xor-base-8"])
-def test_shuffled_evaluations_of_a_network_stay_inside_the_proven_bounds(name: str, arithmetic: NumberFormat) -> None:
+def test_shuffled_evaluations_stay_inside_the_proven_bounds(name: str, arithmetic: NumberFormat) -> None:
     run = runs.load(name)
     prompts = list(run.config.task.domain)[:12]
     assert 0 < sampled_ratio(run, prompts, arithmetic, times=8) < 1
 
 
-def test_a_small_network_is_proven_in_every_arithmetic() -> None:
+def test_small_network_is_proven_in_every_arithmetic() -> None:
     run = runs.load("parity")
     found = prove(run.config.task.domain, run.config.model, weights_of(run), threads=2)
     margins = {bound.arithmetic: bound.margin for bound in found.bounds}
@@ -50,7 +50,7 @@ def test_a_small_network_is_proven_in_every_arithmetic() -> None:
 
 
 def lowered(run: Run, margin: float) -> None:
-    """Move one row of the head until the least margin is about as small as asked."""
+    """Move one row of the head until the least margin is about as small as requested."""
     head = run.model.head.weight
     weights = weights_of(run)
     step = np.random.default_rng(1).normal(size=head.shape[1])
@@ -72,12 +72,12 @@ def lowered(run: Run, margin: float) -> None:
         head[2] = torch.from_numpy(weights["head.weight"][2]).float()
 
 
-def test_a_network_that_is_right_with_tiny_margins_is_refused(parity: Path) -> None:
+def test_correct_network_with_tiny_margins_is_not_proven(parity: Path) -> None:
     run = runs.load(parity, read_certificate=False)
     lowered(run, 2e-4)
     judged = run.judged()
     assert judged.certificate is not None
-    assert judged.certificate.certified  # it is right, here
+    assert judged.certificate.certified  # it is right on this machine
     found = judged.proven().certificate
     assert found is not None
     assert found.proof is not None
@@ -109,17 +109,17 @@ def test_perturbed_weights_prove_nothing(parity: Path) -> None:
 
 @pytest.mark.parametrize(("name", "factor"), [("head.weight", 1e35), ("token_embedding.weight", 1e20)])
 def test_weights_that_overflow_prove_nothing(name: str, factor: float) -> None:
-    """The second ones only overflow when a norm squares them."""
+    """The second weights overflow only when a norm squares them."""
     run = runs.load("parity")
     weights = weights_of(run)
     weights[name] *= factor
     assert prove(run.config.task.domain, run.config.model, weights).arithmetics == "none"
 
 
-# --- certificates ---------------------------------------------------------------------------------------------------
+# --- certificates -----------------------------------------------------------------------------------------------------
 
 
-def test_every_shipped_network_is_proven_in_float64_and_all_but_three_in_float32() -> None:
+def test_shipped_networks_are_proven_but_for_three_in_float32() -> None:
     found = {path.parent.name: Certificate.from_json(path.read_text()) for path in SHIPPED.glob("*/certificate.json")}
     proofs = {name: certificate.proof for name, certificate in found.items()}
     assert all(proof is not None and proof.covers("real") and proof.covers("float64") for proof in proofs.values())
@@ -128,7 +128,7 @@ def test_every_shipped_network_is_proven_in_float64_and_all_but_three_in_float32
     }  # fmt: skip
 
 
-def test_the_table_of_the_docs_and_the_cards_say_what_the_certificates_say() -> None:
+def test_docs_table_and_cards_match_the_certificates() -> None:
     table = (ROOT / "docs" / "proof.md").read_text().replace("**", "")
     for folder in SHIPPED.iterdir():
         certificate = Certificate.from_json((folder / "certificate.json").read_text())
@@ -142,7 +142,7 @@ def test_the_table_of_the_docs_and_the_cards_say_what_the_certificates_say() -> 
         assert ", ".join(said) in (folder / "README.md").read_text()
 
 
-def test_a_proof_that_is_none_is_no_certificate() -> None:
+def test_invalid_proof_is_refused() -> None:
     text = json.loads((SHIPPED / "parity" / "certificate.json").read_text())
     for nonsense in ({}, [], "yes", {"assumptions": "x", "bounds": [{"margin": 1}]}):
         with pytest.raises(AlgaError, match="expected a certificate"):
@@ -155,7 +155,7 @@ def test_a_proof_that_is_none_is_no_certificate() -> None:
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
-def test_certify_proves_and_says_under_which_assumptions(alga: Callable[..., Result], parity: Path) -> None:
+def test_certify_proves_and_states_its_assumptions(alga: Callable[..., Result], parity: Path) -> None:
     said = alga("certify", parity, "--proof", "--save")
     assert said.code == 0
     assert "certified for parity of any length (proven in real, float64, float32 arithmetic" in said.out
@@ -169,7 +169,7 @@ def test_certify_proves_and_says_under_which_assumptions(alga: Callable[..., Res
     assert (refused.code, refused.err) == (2, "alga: --save needs a run folder, got 'parity'\n")
 
 
-def test_certify_tells_what_is_wrong_even_where_it_was_to_keep_it(alga: Callable[..., Result], parity: Path) -> None:
+def test_certify_save_reports_failures(alga: Callable[..., Result], parity: Path) -> None:
     before = (parity / "certificate.json").read_bytes()
     rewrite(parity / "model.safetensors", lambda weights: weights["head.weight"].mul_(-1))
     said = alga("certify", parity, "--save")
@@ -179,13 +179,13 @@ def test_certify_tells_what_is_wrong_even_where_it_was_to_keep_it(alga: Callable
     assert (parity / "certificate.json").read_bytes() == before
 
 
-def test_a_certificate_is_not_kept_beside_another_writer(parity: Path) -> None:
+def test_certificate_is_not_saved_while_another_process_writes(parity: Path) -> None:
     run = runs.load(parity, read_certificate=False).judged()
     with files.Lock(parity), pytest.raises(AlgaError, match="another process is writing"):
         runs.keep(parity, run)
 
 
-def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(
+def test_certify_refuses_too_wide_bounds_even_in_float64(
     alga: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide = lemmas.gelu_error
@@ -195,7 +195,7 @@ def test_certify_says_no_where_bounds_are_too_wide_even_in_float64(
     assert alga("certify", "parity").code == 0
 
 
-def test_margin_that_is_no_number_is_below_all_others() -> None:
+def test_nan_margin_ranks_below_all_others() -> None:
     run = runs.load("parity")
     weights = weights_of(run)
     weights["head.weight"] = np.full_like(weights["head.weight"], np.nan)

@@ -1,4 +1,4 @@
-"""Every bound of the proof, alone: what is sampled stays inside, and not inside a thousandth of it."""
+"""Each bound of the proof on its own: samples stay inside it, but not inside a thousandth of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def linear_case() -> float:
 
 
 def moments_case() -> float:
-    """Numbers far from zero: their variance by sums of squares loses most."""
+    """Numbers far from zero, where variance by sums of squares loses most."""
     rng = RNG(2)
     x = (30 + rng.normal(size=(40, 2, 64))).astype(np.float32)
     one = Affine(np.ones(64), np.zeros(64))
@@ -87,7 +87,7 @@ def attention_case(arithmetic: NumberFormat, radius: float, sharp: float) -> flo
 
 
 def softmax_case() -> float:
-    """Values far larger than what they are made of: only the weights' rounding matters."""
+    """Values far larger than their inputs, so that only the weights' rounding matters."""
     rng = RNG(4)
     gap = np.abs(rng.normal(size=(1, 500, 1, 6)))
     gap[..., 0] = 0
@@ -101,7 +101,7 @@ def feed_forward_case(arithmetic: NumberFormat, radius: float, width: int, shift
     rng = RNG(5)
     hidden = Affine(rng.normal(size=(3 * width, width)), rng.normal(size=3 * width))
     out = Affine(rng.normal(size=(width, 3 * width)), np.zeros(width))
-    if width == 1:  # one unit at the bottom of its bend
+    if width == 1:  # one unit at GELU's minimum
         hidden, out = Affine(np.ones((1, 1)), np.zeros(1)), Affine(np.ones((1, 1)), np.zeros(1))
     y = shift + 0 * rng.normal(size=(30, 2, width)) if width == 1 else rng.normal(size=(30, 2, width))
     x = np.zeros_like(y)
@@ -170,12 +170,12 @@ CASES: dict[str, Callable[[], float]] = {
 
 
 @pytest.mark.parametrize("bound", CASES)
-def test_what_is_sampled_stays_inside_each_bound(bound: str) -> None:
+def test_samples_stay_inside_each_bound(bound: str) -> None:
     assert 0 < CASES[bound]() <= 1
 
 
 @pytest.mark.parametrize("bound", CASES)
-def test_a_bound_that_is_put_wrong_is_found_out(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bound_that_is_too_small_is_detected(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, bound, scaled(getattr(lemmas, bound)))
     assert CASES[bound]() > 1
 
@@ -185,13 +185,13 @@ def test_attention_in_float32_stays_inside_its_bound() -> None:
     assert 0 < feed_forward_case(REAL, 0.3, 4) <= 1
 
 
-# --- what docs/proof.md says of the programs that it covers -----------------------------------------------------------
+# --- what docs/proof.md says about the covered programs ---------------------------------------------------------------
 
 UNIT = 2.0**-24
 SHAPES = {name: config.load(runs.SHIPPED / name).model for name in runs.shipped()}
 
 
-def test_gelu_errs_by_less_than_its_budget_in_torch_and_in_compiled_code() -> None:
+def test_gelu_error_is_within_budget_in_torch_and_compiled_code() -> None:
     x = torch.linspace(-12, 12, 1_000_001)
     x = x[x != 0]
     exact = x.double() / 2 * torch.erfc(-x.double() * math.sqrt(0.5))
@@ -207,17 +207,15 @@ def test_gelu_errs_by_less_than_its_budget_in_torch_and_in_compiled_code() -> No
     assert float((fitted - torch.erf(places.double())).abs().max()) < 6e-8
 
 
-def test_a_softmax_sees_at_least_three_positions_and_only_bitwise_ones_so_few() -> None:
-    seen = {name: shape.input_length + 1 for name, shape in SHAPES.items()}  # the prompt and what starts the output
+def test_only_bitwise_softmaxes_see_as_few_as_three_positions() -> None:
+    seen = {name: shape.input_length + 1 for name, shape in SHAPES.items()}  # the prompt and the start token
     assert {name.partition("-")[0] for name, count in seen.items() if count == 3} == {"and", "or", "xor"}
     assert min(seen.values()) == 3
-    assert (
-        min(shape.input_length + shape.output_length for shape in SHAPES.values()) == 4
-    )  # what the bounds reckon with
+    assert min(shape.input_length + shape.output_length for shape in SHAPES.values()) == 4  # what the bounds assume
 
 
 @pytest.mark.parametrize("positions", [3, 4, 8])
-def test_exp_keeps_its_budget_in_torch_and_would_not_by_powers_of_two(positions: int) -> None:
+def test_exp_error_is_within_budget_in_torch_but_not_with_exp2(positions: int) -> None:
     budget = EXP_UNITS * (positions + 1)
     scores = -80 * torch.rand(100_000, positions, generator=torch.Generator().manual_seed(0))
     scores[:, 0] = 0
@@ -230,7 +228,7 @@ def test_exp_keeps_its_budget_in_torch_and_would_not_by_powers_of_two(positions:
 
 
 def merged_as_assumed(width: int, vector: int) -> bool:
-    """Tell whether torch never merges a larger part of so many numbers into a smaller one."""
+    """Tell whether torch never merges a larger part into a smaller one at this width."""
     lanes, rest = divmod(width, vector)
     return not 0 < rest < lanes and width <= 32 * vector
 
@@ -245,7 +243,7 @@ def test_torch_merges_moments_as_assumed_at_every_shipped_width() -> None:
 
 @pytest.mark.parametrize("width", [64, 33, 35, 66, 130, 1024])
 @pytest.mark.parametrize("shift", [0.0, 30.0])
-def test_the_norm_of_torch_stays_inside_the_bound_at_other_widths_too(width: int, shift: float) -> None:
+def test_torch_norm_stays_inside_the_bound_at_other_widths(width: int, shift: float) -> None:
     x = (RNG(10).normal(size=(40, 3, width)) + shift).astype(np.float32)
     found = lemmas.norm(ball(x.astype(float)), Affine(np.ones(width), np.zeros(width)), Rounding((FLOAT32,)))
     _, _, off = lemmas.linear(found, Affine(np.eye(width), np.zeros(width)), Rounding((REAL,)))
@@ -256,7 +254,7 @@ def test_the_norm_of_torch_stays_inside_the_bound_at_other_widths_too(width: int
 @pytest.mark.parametrize(("side", "longer"), [(2, 3), (16, 16), (64, 256), (160, 200)])
 @pytest.mark.parametrize("powers", [3, 6])
 def test_gram_powers_lose_no_more_than_the_slack(side: int, longer: int, powers: int) -> None:
-    """One large singular value, and the others alike: where the powers' own rounding counts most."""
+    """One large singular value, the others equal: the worst case for the powers' own rounding."""
     rng = RNG(11)
     left, right = (np.linalg.qr(rng.normal(size=(size, side)))[0] for size in (side, longer))
     for second in (0.0, 0.5, 0.99):
@@ -269,17 +267,17 @@ def test_gram_powers_lose_no_more_than_the_slack(side: int, longer: int, powers:
         assert lost < max(8, side * (side + longer)) * FLOAT64.unit < SLACK - 1
 
 
-def test_the_slack_covers_the_largest_gram_powers_and_larger_matrices_have_none() -> None:
+def test_slack_covers_the_largest_gram_powers() -> None:
     assert MAX_GRAM_SIZE * FLOAT64.unit < SLACK - 1
     for shape in SHAPES.values():
         side, longer = sorted((shape.width, max(shape.hidden, shape.vocabulary)))
         assert side * (side + longer) < MAX_GRAM_SIZE / 400
-    ones = np.ones((2, 3, 5_000_000))  # too long for its powers; their norm is the Frobenius norm
+    ones = np.ones((2, 3, 5_000_000))  # too large for Gram powers: uses the Frobenius norm
     assert (norms(ones) > math.sqrt(15_000_000)).all()
     assert norms(ones) == pytest.approx(math.sqrt(15_000_000), rel=5e-9)
 
 
-def test_norms_are_upper_bounds_and_close() -> None:
+def test_norms_are_tight_upper_bounds() -> None:
     matrices = RNG(9).normal(size=(50, 16, 24))
     exact = np.linalg.norm(matrices, 2, axis=(-2, -1))
     assert (norms(matrices) >= exact).all()

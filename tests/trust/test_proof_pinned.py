@@ -1,7 +1,7 @@
 """Every bound of the proof on a small case, pinned: sampling cannot tell a bound that is a little too small.
 
 The numbers are what the code computed when this was written: they detect a change, they do not show that a bound is
-right. Whoever changes one must say in docs/proof.md why the new bound holds.
+right. If you change one, say in docs/proof.md why the new bound holds.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ TINY = 2.0**-126 + 2.0**-1022
 
 
 def wave(*shape: int, phase: float = 0.0, size: float = 1.0) -> Array:
-    """Return numbers of either sign that look random and are the same everywhere."""
+    """Return random-looking numbers of both signs that are the same on every machine."""
     return size * np.sin(1.7 * np.arange(1, np.prod(shape) + 1) ** 1.1 + phase).reshape(shape)
 
 
 def near(expected: object, rel: float) -> object:
-    """Return what equals a number up to a share of it, however small it is."""
+    """Match a number up to a relative error, however small the number."""
     return pytest.approx(expected, rel=rel, abs=0)
 
 
 def weighted(values: Array) -> list[float]:
-    """Return one number for each format, in which every entry counts differently."""
+    """Return one number per format, with a different weight for every entry."""
     flat = values.reshape(len(values), -1)
     return [float(value) for value in flat @ (1 + np.arange(flat.shape[1]) / 7)]
 
@@ -46,7 +46,7 @@ def affine(outputs: int, inputs: int, phase: float, size: float = 1.0) -> Affine
     return Affine(wave(outputs, inputs, phase=phase, size=size), wave(outputs, phase=phase + 0.5))
 
 
-def test_formats_are_those_of_numpy() -> None:
+def test_formats_match_numpy() -> None:
     for known, dtype in ((FLOAT32, np.float32), (FLOAT64, np.float64)):
         info = np.finfo(dtype)
         assert (known.name, known.unit, known.least) == (info.dtype.name, info.eps / 2, info.smallest_normal)
@@ -55,19 +55,19 @@ def test_formats_are_those_of_numpy() -> None:
     assert MAX_MAGNITUDE**1.2 < float(np.finfo(np.float32).max) < MAX_MAGNITUDE**1.3
 
 
-def test_units_include_that_of_the_midpoint() -> None:
+def test_units_include_the_midpoints_rounding() -> None:
     assert ROUNDING.unit.shape == ROUNDING.least.shape == (3, 1, 1)
     assert ROUNDING.unit.ravel().tolist() == [2.0**-53, 2.0**-52, U]
     assert ROUNDING.least.ravel().tolist() == [2.0**-1022, 2.0**-1021, TINY]
 
 
-def test_gamma_is_the_textbooks_and_refuses_long_sums() -> None:
+def test_gamma_matches_the_textbook_and_refuses_long_sums() -> None:
     assert bounds.gamma(100, np.array([1e-4]))[0] == near(0.01 / 0.99 * bounds.SLACK, rel=1e-14)
     with pytest.raises(ValueError, match="sums of 101 terms are too long"):
         bounds.gamma(101, np.array([1e-9, 1e-4]))
 
 
-def test_lengths_and_products_are_a_little_longer_than_computed() -> None:
+def test_norms_and_products_are_rounded_up() -> None:
     assert bounds.lengths(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [5 * (1 + 1e-9), 0]
     found, lost = bounds.applied(np.array([[3.0, 4.0]]), np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 0.0]]))
     assert found.tolist() == [[6, 8, 3]]
@@ -85,7 +85,7 @@ def test_norms_by_powers_are_pinned() -> None:
     assert float(bounds.norms(np.zeros((2, 3)))) < 1e-299
 
 
-def test_too_large_a_matrix_has_its_frobenius_norm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_matrix_uses_its_frobenius_norm(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
     monkeypatch.setattr(bounds, "MAX_GRAM_SIZE", 10)  # 2 * (2 + 3)
     assert float(bounds.norms(matrix)) == near(4, rel=1e-2)
@@ -93,7 +93,7 @@ def test_too_large_a_matrix_has_its_frobenius_norm(monkeypatch: pytest.MonkeyPat
     assert float(bounds.norms(matrix)) == near(5 * (1 + 1e-9 + 6 * 2.0**-53), rel=1e-15)
 
 
-def test_bounds_of_single_operations_are_those_of_the_docs() -> None:
+def test_bounds_of_single_operations_match_the_docs() -> None:
     one = Rounding((FLOAT32,))
     three_four = np.array([[[3.0, 4.0]], [[0.0, 0.0]]])
     assert rounding.embedding_error(three_four, one)[0, 0, 0] == near(5 * U, rel=1e-8)
@@ -110,14 +110,14 @@ def test_bounds_of_single_operations_are_those_of_the_docs() -> None:
     assert rounding.EPSILON == 1e-5
 
 
-def test_changes_of_weights_leave_out_their_linear_part() -> None:
+def test_weight_changes_exclude_their_linear_part() -> None:
     found = rounding.weight_changes(np.array([0.5, 0.5, 1e-3]), np.array([0.2, 0.9, 0.0]))
     assert found[0] == near(np.expm1(0.5) - 0.2, rel=1e-9)
     assert found[1] == near(0.5e-15, rel=1e-9)
     assert found[2] == near(np.expm1(1e-3), rel=1e-11)
 
 
-def test_errors_of_attention_weights_are_pinned_and_end_at_a_hundredth() -> None:
+def test_attention_weight_errors_are_pinned_up_to_one_percent() -> None:
     one, weights = Rounding((FLOAT32,)), np.array([[[[0.25, 0.75]]]])
     gap = np.array([[[[0.0, 2.0]]]])
     own = U * gap[0, 0, 0] + rounding.EXP_UNITS * 3 * U + 12 * U / (1 - 12 * U)
@@ -143,7 +143,7 @@ def test_errors_of_moments_follow_the_docs(n: int) -> None:
     assert found[1].item() == near(off / 2 * (1 + 1.5 * off) + 8 * U, rel=1e-8)
 
 
-def test_moments_that_may_lose_everything_have_no_bound() -> None:
+def test_moments_with_unbounded_error_have_no_bound() -> None:
     one = Rounding((FLOAT32,))
 
     def relative(mean: float, root: float) -> float:
@@ -274,7 +274,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bound_is_what_it_was(name: str) -> None:
+def test_bound_is_unchanged(name: str) -> None:
     assert CASES[name]() == near(PINNED[name], rel=1e-11)
 
 

@@ -1,4 +1,4 @@
-"""Thousands of evaluations stay inside the proven bounds; the second program agrees with every kind of network."""
+"""Thousands of evaluations stay inside the proven bounds; the verifier agrees on every kind of network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bounds(run: Run, prompts: list[str], arithmetic: NumberFormat) -> tuple[Arra
 @pytest.mark.parametrize("arithmetic", DTYPES)
 @pytest.mark.parametrize("name", ["addition", "division-by-a-digit", "smallest", "comparison"])
 def test_thousands_of_shuffled_evaluations_stay_inside(name: str, arithmetic: NumberFormat) -> None:
-    """80 draws of all orders and algorithms, each over 16 prompts."""
+    """80 random choices of orders and algorithms, each on 16 prompts."""
     run = runs.load(name)
     domain = list(run.config.task.domain)
     chosen = [domain[i] for i in np.random.default_rng(0).integers(len(domain), size=16)]
@@ -40,7 +40,7 @@ def test_thousands_of_shuffled_evaluations_stay_inside(name: str, arithmetic: Nu
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "xor-base-16"])
-def test_torch_stays_inside_with_any_batch_and_any_number_of_threads(name: str) -> None:
+def test_torch_stays_inside_for_any_batch_size_and_thread_count(name: str) -> None:
     run = runs.load(name)
     prompts = list(run.config.task.domain)[:512]
     threads = torch.get_num_threads()
@@ -74,7 +74,7 @@ def test_fused_attention_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", "parity"])
-def test_margins_of_the_compiled_network_stay_above_what_is_proven(name: str) -> None:
+def test_compiled_margins_stay_above_the_proven_ones(name: str) -> None:
     run = runs.load(name)
     prompts = list(run.config.task.domain)[:300]
     least = margins(run.config.task.domain, run.config.model, weights_of(run), prompts, (FLOAT32,))[0]
@@ -97,13 +97,13 @@ def test_onnx_runtime_stays_inside() -> None:
             chunk = prompts[:size]
             mid, off, _, right = bounds(run, chunk, FLOAT32)
             logits = session.run(["logits"], {"prompts": np.array(tokens.prompts(chunk), np.int64)})[0]
-            generated = np.cumsum(right == 1, axis=1) - (right == 1) == 0  # what follows the stop token is not bounded
+            generated = np.cumsum(right == 1, axis=1) - (right == 1) == 0  # logits after the stop token have no bound
             logits = np.where(generated[..., None], logits, np.take_along_axis(logits, right[..., None], -1) - mid)
             assert 0 < ratio(mid, off, logits, right) < 1
 
 
 @pytest.mark.parametrize("name", ["smallest", "addition-base-2", "subtraction-base-2", "comparison", "and-base-16"])
-def test_the_second_program_agrees_with_what_ships(name: str) -> None:
+def test_verifier_agrees_with_the_shipped_networks(name: str) -> None:
     found = verify(runs.locate(name))
     assert found.agrees
     certificate = runs.load(name).certificate
@@ -112,7 +112,7 @@ def test_the_second_program_agrees_with_what_ships(name: str) -> None:
     assert found.proven["float32"] > 0
 
 
-def test_the_second_program_agrees_on_the_shipped_adder() -> None:
+def test_verifier_agrees_on_the_shipped_adder() -> None:
     found = verify(runs.locate("addition"))
     assert found.agrees
     assert found.proven["float32"] > 10

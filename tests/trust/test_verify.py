@@ -1,4 +1,4 @@
-"""`alga verify` agrees with what was proven, and refuses whatever states more."""
+"""`alga verify` agrees with the proof, and refuses certificates that claim more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def proven(folder: Path) -> Certificate:
     return run.certificate
 
 
-def test_what_is_proven_is_kept_loaded_and_verified(parity: Path) -> None:
+def test_proof_is_saved_loaded_and_verified(parity: Path) -> None:
     kept = proven(parity)
     assert kept.strength == "proven"
     assert runs.load(parity).certificate == kept
@@ -38,13 +38,13 @@ def test_what_is_proven_is_kept_loaded_and_verified(parity: Path) -> None:
     assert found.agrees
     assert kept.proof is not None
     real, float64, float32 = (bound.margin or 0.0 for bound in kept.proof.bounds)
-    assert found.real - found.proven["float32"] == pytest.approx(real - float32, rel=0.1)  # what rounding may do
-    assert 0 < found.real - found.proven["float64"] < 1e-9  # here the balls' own radius is as large
+    assert found.real - found.proven["float32"] == pytest.approx(real - float32, rel=0.1)  # allowed for rounding
+    assert 0 < found.real - found.proven["float64"] < 1e-9  # here the balls' own radius is that large
     assert 0 < real - float64 < 1e-9
     assert "An independent check: `alga verify`" in (parity / "README.md").read_text()
 
 
-def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
+def test_certificate_without_a_proof_stays_valid(parity: Path) -> None:
     proven(parity)
     edited(parity / "certificate.json", lambda c: replace(c, proof=None, strength="checked"))
     run = runs.load(parity)
@@ -68,7 +68,7 @@ def test_a_certificate_without_a_proof_stays_valid(parity: Path) -> None:
          "it is not proven here in bfloat16 arithmetic"),
     ],
 )  # fmt: skip
-def test_a_certificate_that_states_more_is_refused(
+def test_certificate_that_overstates_its_proof_is_refused(
     parity: Path, change: Callable[[Certificate], Certificate], objection: str
 ) -> None:
     proven(parity)
@@ -78,7 +78,7 @@ def test_a_certificate_that_states_more_is_refused(
     assert any(objection in said for said in found.objections)
 
 
-def test_verify_says_what_is_proven_and_refuses_what_is_not(alga: Callable[..., Result], parity: Path) -> None:
+def test_verify_confirms_proven_and_refuses_unproven_claims(alga: Callable[..., Result], parity: Path) -> None:
     proven(parity)
     said = alga("verify", parity / "certificate.json")
     assert said.code == 0
