@@ -46,7 +46,7 @@ def test_wheel_runs_without_torch_in_a_clean_environment(tmp_path: Path) -> None
     assert "the certificate agrees: parity of any length is proven" in run(command, "verify", "parity", cwd=tmp_path)
     brought = tmp_path / "clean" / "lib"
     (weights,) = brought.glob("python*/site-packages/alga/runs/models/parity/model.safetensors")
-    assert "judge it with" in run(command, "import", weights, "--out", "mine", cwd=tmp_path)
+    assert "check it with" in run(command, "import", weights, "--out", "mine", cwd=tmp_path)
     with subprocess.Popen(
         [command, "serve", "--port", "0", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
@@ -74,18 +74,18 @@ def test_readme_python_runs_as_pasted(tmp_path: Path) -> None:
     (code,) = blocks("python", "README.md")
     printed = run(sys.executable, "-W", "error", "-c", code, cwd=tmp_path).splitlines()
     said = re.findall(r"^print\(.*  # (.*)$", code, flags=re.MULTILINE)
-    assert printed[0] == said[0] == "74550"
-    assert said[1].endswith("; …")
-    assert printed[1].startswith(said[1].removesuffix("…"))
+    assert printed[:2] == said[:2] == ["74550", "-1776"]
+    assert said[2].endswith("; …")
+    assert printed[2].startswith(said[2].removesuffix("…"))
     assert "Final answer: 18843" in printed[-1]
 
 
 def test_docs_python_runs_as_pasted(tmp_path: Path) -> None:
     (code,) = blocks("python", "docs/usage.md")
     printed = run(sys.executable, "-W", "error", "-c", code, cwd=tmp_path)
-    assert printed.startswith("74550\ncertified for addition of any length")
+    assert printed.startswith("74550\n-1776\n(-4, 1)\n100\ncertified for addition of any length")
+    assert "1776 True ['times-a-digit', 'addition'] 7\n" in printed
     assert "Final answer: 18843" in printed
-    assert printed.endswith("\n-1776\n-4 1\n")
     assert (tmp_path / "my-adder" / "certificate.json").exists()
 
 

@@ -117,7 +117,7 @@ def test_weights_or_ids_of_the_wrong_shape_are_refused(adder: Solver) -> None:
 @pytest.mark.slow
 def test_damaged_machine_code_is_recompiled(tmp_path: Path) -> None:
     """Every file of numba's cache is truncated or overwritten."""
-    script = "from alga import load; print(Solver.load().solve('12', '34', engine='sequential').answer)"
+    script = "from alga import load; print(load().solve('12', '34', engine='sequential').answer)"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for content in (None, b"", b"junk"):
         for path in tmp_path.rglob("*.nb[ci]"):

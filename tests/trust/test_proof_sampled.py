@@ -13,7 +13,7 @@ from alga.network.canonical import unfolded
 from alga.network.compiled import Compiled
 from alga.runs import Run
 from alga.runs.verification import verify
-from alga.solve import calculator
+from alga.solve.solver import Solver
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, NumberFormat
 from alga.trust.proof.margins import bounded, margins
 from alga.trust.proof.rounding import Rounding
@@ -89,7 +89,7 @@ def test_onnx_runtime_stays_inside() -> None:
     import onnxruntime
 
     for name in ("addition", "comparison"):
-        loaded = calculator.load(name)
+        loaded = Solver.load(name)
         session = onnxruntime.InferenceSession(io.BytesIO(export.onnx(loaded)).getvalue())
         run, tokens = loaded.run, loaded.run.config.tokens
         prompts = list(run.config.task.domain)
