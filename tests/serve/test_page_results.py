@@ -60,7 +60,7 @@ def test_file_of_another_task_uses_the_networks_own_steps(
     steps = page.locator("#steps li").filter(has_not=page.locator(".margin", has_text="wrong"))
     expect(steps.locator("span:nth-child(2)")).to_have_text([step.prompt for step in trace.steps])
     expect(steps.locator("b")).to_have_text([step.text for step in trace.steps])
-    expect(page.locator("#answer")).to_have_text(str(trace.result.answer))
+    expect(page.locator("#answer")).to_have_text(str(trace.answer))
 
 
 def test_no_steps_are_shown_if_there_are_none(page: Page, address: str) -> None:
