@@ -27,10 +27,12 @@ class AlgaError(ValueError):
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-class blaming:  # noqa: N801 - used as a `with` statement; not made by contextlib, which takes long to import
-    """Turn an exception into one line: what it means, and the exception. An AlgaError already says it.
+class Blaming:
+    """Context manager that turns an exception into one line: what it means, and the exception.
 
-    >>> with blaming("numbers.json is damaged"):
+    An AlgaError already says it. A class, because contextlib takes milliseconds to import.
+
+    >>> with Blaming("numbers.json is damaged"):
     ...     int("x")
     Traceback (most recent call last):
     alga.AlgaError: numbers.json is damaged (ValueError: invalid literal for int() with base 10: 'x')
@@ -47,8 +49,8 @@ class blaming:  # noqa: N801 - used as a `with` statement; not made by contextli
             raise AlgaError(f"{self._what} ({type(problem).__name__}: {problem})") from None
 
 
-class naming(blaming):  # noqa: N801
-    """Prefix an AlgaError with the file that it is about, unless it names the file already."""
+class Naming(Blaming):
+    """Context manager that prefixes an AlgaError with the file that it is about, unless it names the file already."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))

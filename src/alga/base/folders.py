@@ -59,11 +59,11 @@ class Folder:
     def names(self) -> list[str]:
         """List the folder."""
         if self._handle is None:
-            return os.listdir(self.path)  # noqa: PTH208
+            return [entry.name for entry in self.path.iterdir()]
         with naming_file(self.path):
             listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._handle)
         try:
-            return os.listdir(listing)  # noqa: PTH208
+            return os.listdir(listing)  # noqa: PTH208 - pathlib takes no descriptor
         finally:
             os.close(listing)
 

@@ -20,4 +20,4 @@ def read(path: Path, what: str) -> dict[str, Any]:
 
 def blaming(path: Path, what: str) -> AbstractContextManager[None]:
     """Turn any error caused by a file's content into one line that names the file."""
-    return errors.blaming(f"{path} has no valid {what}")
+    return errors.Blaming(f"{path} has no valid {what}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from alga import tasks
-from alga.base.errors import AlgaError, blaming, naming
+from alga.base.errors import AlgaError, Blaming, Naming
 from alga.network.config import ModelConfig
 from alga.network.tokens import Tokens
 from alga.runs import foreign, weight_file
@@ -42,7 +42,7 @@ def adopt(source: Path, task: Task | None = None, shape: ModelConfig | None = No
 
 def _identified(identity: str, source: Path, task: Task | None) -> Config:
     """Return the configuration that one of our weight files states; it must match the current task."""
-    with naming(source), blaming(f"{source} does not say what it is for"):
+    with Naming(source), Blaming(f"{source} does not say what it is for"):
         content = json.loads(identity)
         name, model = content["task"], ModelConfig(**content["model"])
     if task is not None and task.name != name:

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from alga.base.errors import AlgaError, naming
+from alga.base.errors import AlgaError, Naming
 from alga.runs.checksums import Snapshot
 from alga.runs.config import Config
 from alga.runs.run import Run
@@ -25,10 +25,10 @@ def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Ta
     entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
     most = entry * len(task.domain) + 1024
     try:
-        with naming(folder / "certificate.json"):
+        with Naming(folder / "certificate.json"):
             text = snapshot.read("certificate.json", MAX_CERTIFICATE_BYTES).decode(errors="replace")
             certificate = Certificate.from_json(text)
-        with naming(folder / "table.json"):
+        with Naming(folder / "table.json"):
             table = Table.from_json(snapshot.read("table.json", most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None

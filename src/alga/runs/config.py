@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from alga import tasks
-from alga.base.errors import AlgaError, blaming, naming
+from alga.base.errors import AlgaError, Blaming, Naming
 from alga.base.folders import Folder
 from alga.network import weight_header
 from alga.network.config import ModelConfig
@@ -91,7 +91,7 @@ def read(snapshot: Snapshot) -> Config:
         data = snapshot.read(CONFIG, LARGEST_FILE)
     except FileNotFoundError:
         raise AlgaError(f"{snapshot.folder.path} is not a run: it has no {CONFIG}") from None
-    with naming(path), blaming(f"{path} is not a run's configuration"):
+    with Naming(path), Blaming(f"{path} is not a run's configuration"):
         content = json.loads(data)
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")

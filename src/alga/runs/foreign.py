@@ -18,7 +18,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from alga.base import files
-from alga.base.errors import MALFORMED, AlgaError, naming
+from alga.base.errors import MALFORMED, AlgaError, Naming
 from alga.network import weight_header
 from alga.runs import torch_files
 from alga.runs.config import IDENTITY
@@ -55,7 +55,7 @@ def read(path: Path) -> Brought:
     """Return the weights in a file of any of the three kinds."""
     data, identity = files.read(path, MAX_IMPORT_BYTES), None
     try:
-        with naming(path):
+        with Naming(path):
             if data[:2] == b"\x1f\x8b":
                 weights = _from_r(data)
             elif data[:4] == b"PK\x03\x04" or data[:1] == b"\x80":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from alga import tasks
-from alga.base.errors import AlgaError, blaming
+from alga.base.errors import AlgaError, Blaming
 from alga.network.config import ModelConfig
 from alga.network.tokens import Tokens
 
@@ -129,7 +129,7 @@ def check(training: dict[str, Any], model: ModelConfig) -> None:
             raise AlgaError(f"{name} must be {least} to {most:,}, got {training[name]!r}")
     if training["device"] not in DEVICES:
         raise AlgaError(f"unknown device {training['device']!r}; there are {', '.join(DEVICES)}")
-    with blaming("expected the settings of a recipe"):
+    with Blaming("expected the settings of a recipe"):
         recipe = Recipe(**training["recipe"])
     if recipe.shape(model.vocabulary, model.input_length, model.output_length) != model:
         raise AlgaError("its recipe trains a network of another shape than its own")

@@ -10,7 +10,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from alga.base.errors import AlgaError, naming
+from alga.base.errors import AlgaError, Naming
 from alga.network import weight_header
 from alga.network.config import ModelConfig
 from alga.runs.config import IDENTITY, Config
@@ -26,7 +26,7 @@ def pack(weights: Mapping[str, Array], config: Config) -> bytes:
 
 def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
     """Return the weights in the bytes of a weight file; refuse damaged ones and those of another shape."""
-    with naming(path):
+    with Naming(path):
         weight_header.read(data, path).check_float32()
     try:
         weights = safetensors.numpy.load(data)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from alga.base.cancellation import Cancellation
-from alga.base.errors import AlgaError, blaming
+from alga.base.errors import AlgaError, Blaming
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
 from alga.solve.result import Result
@@ -115,7 +115,7 @@ class Calculator:
     def _like(self, given: Number, answer: str) -> Number:
         if isinstance(given, str):
             return answer
-        with blaming(f"a network that is not certified wrote {answer!r}, which is not a number"):
+        with Blaming(f"a network that is not certified wrote {answer!r}, which is not a number"):
             return signed_value(answer, self.base)
 
     # --- results ------------------------------------------------------------------------------------------------------

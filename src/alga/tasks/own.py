@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from alga.base.errors import AlgaError, blaming, one_line
+from alga.base.errors import AlgaError, Blaming, one_line
 from alga.tasks.procedure import Task
 from alga.tasks.validation import check
 
@@ -74,9 +74,9 @@ def read(name: str, base: type[Base]) -> tuple[type[Base], str]:
 
 def blaming_runs(task: Task) -> AbstractContextManager[None]:
     """Report an exception while a problem is solved as an error in the user's own task; ours keep their traceback."""
-    return blaming(f"{task.name}: its own code failed", (Exception,)) if task.source else nullcontext()
+    return Blaming(f"{task.name}: its own code failed", (Exception,)) if task.source else nullcontext()
 
 
 def _blaming_file(name: str, base: type) -> AbstractContextManager[None]:
     path, _, kind = name.rpartition(":")
-    return blaming(f"{path}: {kind} is not a valid {base.__name__.lower()}", (Exception, SystemExit))
+    return Blaming(f"{path}: {kind} is not a valid {base.__name__.lower()}", (Exception, SystemExit))

@@ -13,7 +13,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
-from alga.base.errors import AlgaError, blaming
+from alga.base.errors import AlgaError, Blaming
 from alga.tasks.domain import Domain, Instance
 from alga.tasks.layouts import Layout, short
 from alga.tasks.numbers import digits_of, in_base, number, value_of, without_zeros
@@ -136,7 +136,7 @@ class Procedure(Task):
         """Return the columns of a problem, in the order in which they are walked; every engine begins here."""
         if not self.source:
             return self.layout.columns(operands, self.name)
-        with blaming(f"{self.name}: its columns of {', '.join(map(short, operands))} failed", (Exception,)):
+        with Blaming(f"{self.name}: its columns of {', '.join(map(short, operands))} failed", (Exception,)):
             return self.layout.columns(operands, self.name)
 
     def read(self, outputs: Sequence[str]) -> str:

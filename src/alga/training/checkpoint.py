@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alga.base.errors import MALFORMED, AlgaError, blaming
+from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network import weight_header
 from alga.network.model import Transformer
@@ -57,7 +57,7 @@ class Checkpoint:
         header = MAX_HEADER_BYTES + MAX_LOSS_BYTES * self.max_losses
         weights = sum(tensor.numel() * tensor.element_size() for tensor in self.model.state_dict().values())
         data = folder.read(name, 3 * weights + header + MAX_OTHER_BYTES)  # AdamW keeps two moments
-        with blaming(f"{path} is damaged", (*MALFORMED, SafetensorError, RuntimeError)):
+        with Blaming(f"{path} is damaged", (*MALFORMED, SafetensorError, RuntimeError)):
             metadata = weight_header.read(data, path, header).metadata
             tensors = safetensors.torch.load(data)
             if metadata["sha256"] != _hash(metadata["state"], tensors):

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from alga.base import figures
 from alga.base.edit_distance import edit_distance
-from alga.base.errors import AlgaError, blaming
+from alga.base.errors import AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network.decoder import Decoder
 from alga.network.model import Transformer
@@ -146,7 +146,7 @@ def _lines(folder: Folder) -> list[bytes]:
 def _rows(path: Path, lines: list[bytes]) -> list[dict[str, float | None]]:
     """Parse a check from each line; refuse anything else."""
     names = {each.name for each in fields(Progress)}
-    with blaming(f"{path} is damaged"):
+    with Blaming(f"{path} is damaged"):
         if any(len(line) > MAX_METRICS_LINE for line in lines):
             raise AlgaError(f"{path} is damaged: a line has more than {MAX_METRICS_LINE:,} bytes")
         rows = [json.loads(line) for line in lines]

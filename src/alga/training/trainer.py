@@ -18,7 +18,7 @@ from typing import Final
 import torch
 
 from alga import runs, tasks
-from alga.base.errors import MALFORMED, AlgaError, blaming
+from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network.decoder import Decoder
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
@@ -110,7 +110,7 @@ class Training:
         if steps is not None:
             recipe = {**config.training["recipe"], "steps": steps}
             config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
-        with blaming(f"{folder.path}/config.json does not describe a training", (*MALFORMED, RuntimeError)):
+        with Blaming(f"{folder.path}/config.json does not describe a training", (*MALFORMED, RuntimeError)):
             training = cls(folder.path, config)
         training._writer = writer
         checks = training._load_checkpoint(folder)
