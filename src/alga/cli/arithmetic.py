@@ -103,7 +103,7 @@ def command(verb: str) -> Callable[..., None]:
         operands = [_operand(text) for text in numbers]
         with progress("calculating") as watch:
             solve = calculator.trace if trace else calculator.solve
-            result = solve(*operands, operation=verb, watch=watch)
+            result = solve(*operands, operation=verb, engine=engine, watch=watch)
         raise typer.Exit(deliver_result(result, json=json, out=out))
 
     run.__doc__ = VERBS[verb]
@@ -136,7 +136,7 @@ def solve(
     warn_if_uncertified(solver)
     with progress("solving") as watch:
         if trace:
-            result = solver.trace(*operands, watch=watch)
+            result = solver.trace(*operands, engine=engine, watch=watch)
         else:
             (result,) = solver.solve_many([operands], engine=engine, watch=watch)
     raise typer.Exit(deliver_result(result, json=json, out=out))
@@ -156,8 +156,10 @@ def _check_arguments(verb: str, numbers: list[str], pairs: str | None, *, trace:
 
 
 def _check_traceable(trace: bool, engine: str | None) -> None:
-    if trace and engine not in (None, "sequential"):
-        raise AlgaError(f"--trace runs the network step by step: it goes with --engine sequential, not {engine}")
+    if trace and engine not in (None, "sequential", "whole"):
+        raise AlgaError(
+            f"--trace runs the network step by step: it takes --engine sequential or whole, not {engine}"
+        )
 
 
 def _operand(text: str) -> str:

@@ -204,10 +204,10 @@ def _watch_part(watch: Watch, before: int, total: int, done: int, _: int) -> Non
 
 
 def _margins(run: Run) -> dict[str, float | None]:
-    from alga.network.decoder import Decoder
+    from alga.network.kinds import decoder_of
 
     domain = run.config.task.domain
-    decoded = Decoder(run.weights, run.config.tokens)(list(domain))
+    decoded = decoder_of(run.weights, run.config.tokens)(list(domain))
     return {
         prompt: step.margin if step.output == domain[prompt].output else None
         for prompt, step in zip(domain, decoded, strict=True)

@@ -13,7 +13,7 @@ from alga.cli import options
 from alga.cli.console import check_out, progress
 
 if TYPE_CHECKING:
-    from alga.network.config import ModelConfig
+    from alga.network.kinds import AnyShape
     from alga.tasks import Task
 
 
@@ -101,7 +101,7 @@ def import_(
     typer.echo(f"{out}: {run.config.model.parameters:,} parameters; check it with: alga certify {out}")
 
 
-def _shape(task: str | None, like: str | None, recipe: str | None) -> tuple[Task | None, ModelConfig | None]:
+def _shape(task: str | None, like: str | None, recipe: str | None) -> tuple[Task | None, AnyShape | None]:
     """Return the task and shape that the options name, None for what they leave to the file."""
     from alga import runs, tasks
     from alga.runs import config as configs

@@ -88,7 +88,7 @@ def onnx(solver: Solver, watch: Watch = unwatched) -> bytes:
         import torch  # noqa: F401, PLC0415
     except ImportError as missing:
         raise missing_extra("ONNX export", missing.name, "export") from None
-    tokens = solver.run.config.tokens
+    tokens = solver.run.config.step_tokens
     proto = _traced(solver)
     described = {
         "task": solver.trained.name,
@@ -110,7 +110,7 @@ def _traced(solver: Solver) -> Any:
     import torch  # noqa: PLC0415 - a table is exported without it
     from torch import Tensor, nn  # noqa: PLC0415
 
-    tokens, model = solver.run.config.tokens, solver.run.model
+    tokens, model = solver.run.config.step_tokens, solver.run.model
 
     class Step(nn.Module):
         def __init__(self) -> None:
@@ -151,7 +151,7 @@ def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
     """Refuse a file that answers a prompt differently from the network here, in a full batch or alone."""
     import numpy as np  # noqa: PLC0415
 
-    tokens, domain = solver.run.config.tokens, list(solver.trained.domain)
+    tokens, domain = solver.run.config.step_tokens, list(solver.trained.domain)
     expected: list[Step] = solver.decode(domain)
     ids = np.array(tokens.prompts(domain), np.int64)
     together = run(ids)

@@ -16,14 +16,16 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape, new_module
 from alga.network.model import Attention, Layer, Transformer, attention_mask, position_rows
+from alga.network.reader import Reader, ReaderAttention, ReaderLayer
+from alga.network.reader_config import ReaderConfig
 
 HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compared separately, or without effect
 GLOBAL_HOOKS: Final = ("_global_forward_hooks", "_global_forward_pre_hooks")
 KINDS: Final = (
     Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
-    nn.Sequential, nn.ModuleList,
+    nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention,
 )  # fmt: skip
 # As they were when this was imported.
 FORWARDS: Final[dict[Any, Any]] = {kind: (kind.forward, kind.__call__) for kind in KINDS}
@@ -31,7 +33,7 @@ FORWARDS: Final[dict[Any, Any]] = {kind: (kind.forward, kind.__call__) for kind 
 Settings = dict[str, Any]
 
 
-def alteration(model: nn.Module, config: ModelConfig) -> str:
+def alteration(model: nn.Module, config: AnyShape) -> str:
     """Describe the first way in which the module differs from its configuration; empty if there is none."""
     if any(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS):
         return "a hook on every module"
@@ -71,9 +73,9 @@ def hooks_of(model: nn.Module) -> list[dict[int, Any]]:
 
 
 @lru_cache(maxsize=64)
-def _modules(config: ModelConfig) -> dict[str, tuple[Any, Settings, Settings]]:
+def _modules(config: AnyShape) -> dict[str, tuple[Any, Settings, Settings]]:
     with torch.device("meta"):  # a network without weights
-        plain = Transformer(config)
+        plain = new_module(config)
     return {name: (type(module), _settings(module), _shapes(module)) for name, module in plain.named_modules()}
 
 
@@ -88,12 +90,14 @@ def _shapes(module: nn.Module) -> Settings:
 
 
 @lru_cache(maxsize=64)
-def _buffers(config: ModelConfig) -> dict[str, Tensor]:
+def _buffers(config: AnyShape) -> dict[str, Tensor]:
+    if isinstance(config, ReaderConfig):
+        return {}
     with torch.device("cpu"):
         return {"mask": attention_mask(config), "rows": torch.tensor(position_rows(config))}
 
 
-def _same_buffers(model: nn.Module, config: ModelConfig) -> bool:
+def _same_buffers(model: nn.Module, config: AnyShape) -> bool:
     expected, found = _buffers(config), dict(model.named_buffers())
     return found.keys() == expected.keys() and all(
         buffer.dtype == expected[name].dtype and torch.equal(buffer.cpu(), expected[name])

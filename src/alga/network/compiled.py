@@ -133,29 +133,46 @@ def generate(
             if layer == layers - 1:
                 x_QD, Q = x_QD[Q - 1 :], 1  # nothing is read from the prompt's last layer
             at = linear(attend(kept_LD, Q, heads), weights, at, x_QD)
-            at = normalise(x_QD, weights, at, normed_QD, hidden_norm)
-            hidden_QF = np.zeros((Q, F), np.float32)
-            at = linear(normed_QD, weights, at, hidden_QF)
-            for r in range(Q):
-                for f in range(F):
-                    hidden = hidden_QF[r, f]
-                    hidden_QF[r, f] = 0.5 * hidden * (1 + erf(hidden * 0.5**0.5))
-            at = linear(hidden_QF, weights, at, x_QD)
+            at = feed_forward(x_QD, weights, at, normed_QD, F, hidden_norm)
         at = normalise(x_QD, weights, at, normed_QD, norms)
         logits_QV = np.zeros((Q, V), np.float32)
         linear(normed_QD, weights, at, logits_QV)
-        best, second = LOWEST, LOWEST
-        for v in range(V):
-            logit = logits_QV[0, v]
-            finite = finite and math.isfinite(logit)
-            if logit > best:
-                ids_L[end], best, second = v, logit, best
-            elif logit > second:
-                second = logit
+        token, best, second, all_finite = best_two(logits_QV[0])
+        if token >= 0:
+            ids_L[end] = token
+        finite = finite and all_finite
         least = min(least, best - second)
         if ids_L[end] == STOP_ID:
             break
     return ids_L[len(prompt) :], float(least) if finite else math.nan
+
+
+@compiled
+def feed_forward(x_QD: Array, weights: Array, at: int, normed_QD: Array, F: int, norm: bool) -> int:
+    """Add to `x_QD` its feed-forward network, whose weights are at `at`; return where they end."""
+    at = normalise(x_QD, weights, at, normed_QD, norm)
+    Q = len(x_QD)
+    hidden_QF = np.zeros((Q, F), np.float32)
+    at = linear(normed_QD, weights, at, hidden_QF)
+    for r in range(Q):
+        for f in range(F):
+            hidden = hidden_QF[r, f]
+            hidden_QF[r, f] = 0.5 * hidden * (1 + erf(hidden * 0.5**0.5))
+    return linear(hidden_QF, weights, at, x_QD)
+
+
+@compiled
+def best_two(logits_V: Array) -> tuple[int, np.float32, np.float32, bool]:
+    """Return the token of the largest logit, that logit, the next largest, and whether all are finite."""
+    token, best, second, finite = -1, LOWEST, LOWEST, True
+    for v in range(len(logits_V)):
+        logit = logits_V[v]
+        finite = finite and math.isfinite(logit)
+        if logit > best:
+            token, best, second = v, logit, best
+        elif logit > second:
+            second = logit
+    return token, best, second, finite
 
 
 @compiled

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from alga.base.errors import AlgaError
 
@@ -28,6 +28,9 @@ class ModelConfig:
 
     The options after `dropout` make a network smaller by tying parts or leaving them out.
     """
+
+    kind: ClassVar[str] = "steps"
+    needs_bound: ClassVar[bool] = False  # whether more than the domain's prompts decides what it writes
 
     vocabulary: int
     input_length: int
@@ -98,15 +101,7 @@ class ModelConfig:
         layers = len({name.split(".")[1] for name in shapes if name.startswith("layers.")})
         if layers != self.layers:
             raise AlgaError(f"{path} does not match its configuration: it has {layers} layers, expected {self.layers}")
-        expected = self.tensors()
-        if shapes.keys() != expected.keys():
-            name = min(shapes.keys() ^ expected.keys())
-            what = "missing" if name in expected else "extra"
-            raise AlgaError(f"{path} does not match its configuration: {name} is {what}")
-        for name, shape in shapes.items():
-            if shape != expected[name]:
-                differs = f"{name} has the shape {list(shape)}, expected {list(expected[name])}"
-                raise AlgaError(f"{path} does not match its configuration: {differs}")
+        check_tensors(self.tensors(), shapes, path)
 
     def _parts(self) -> tuple[dict[str, Shape], dict[str, Shape], dict[str, Shape]]:
         """Return the tensors of the embeddings, of one layer, and of the head."""
@@ -133,3 +128,15 @@ class ModelConfig:
             **linear("feed_forward.2", self.hidden, width),
         }
         return embeddings, layer, norm("final_norm") | ({} if self.tied else {"head.weight": (self.vocabulary, width)})
+
+
+def check_tensors(expected: Mapping[str, Shape], shapes: Mapping[str, Shape], path: Path) -> None:
+    """Refuse a weight file's tensors if others are expected."""
+    if shapes.keys() != expected.keys():
+        name = min(shapes.keys() ^ expected.keys())
+        what = "missing" if name in expected else "extra"
+        raise AlgaError(f"{path} does not match its configuration: {name} is {what}")
+    for name, shape in shapes.items():
+        if shape != expected[name]:
+            differs = f"{name} has the shape {list(shape)}, expected {list(expected[name])}"
+            raise AlgaError(f"{path} does not match its configuration: {differs}")

@@ -157,6 +157,10 @@ class Decoder:
         """Return the inside of the step in which the network wrote `text` for `prompt`."""
         return self.details([(prompt, text)])[0]
 
+    def details_of(self, steps: Sequence[tuple[str, str]]) -> tuple[Detail, ...]:
+        """Return the inside of steps whose texts may differ in length."""
+        return tuple(self.detail(*step) for step in steps)
+
     def details(self, steps: Sequence[tuple[str, str]]) -> list[Detail]:
         """Return the inside of steps, each a prompt and the text written for it; all texts have one length."""
         generated = [[self.tokens.ids[token] for token in text] for _, text in steps]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -21,9 +21,11 @@ from alga.network.canonical import unfolded
 from alga.network.compiled import Compiled
 from alga.network.config import ModelConfig
 from alga.network.model import Cache, Transformer
+from alga.network.reader import Reader
 from alga.network.tokens import STOP_ID
 
 Array = NDArray[np.float32]
+Code = TypeVar("Code")  # a network's compiled form
 
 
 class Module:
@@ -31,7 +33,7 @@ class Module:
 
     def __init__(self, model: Transformer, config: ModelConfig) -> None:
         self.model, self.config = model, config
-        self._packed: _Packed | None = None
+        self._packed: Packed[Compiled] | None = None
 
     def compiled(self) -> Compiled | None:
         """Return the network with its current weights in compiled code; None if torch must run it."""
@@ -51,7 +53,7 @@ class Module:
     def generate(self, packed: bytes, prompts: int) -> tuple[list[list[int]], list[float], int]:
         """Decode encoded prompts greedily; return ids padded with STOP_ID, least margins, and the number of calls."""
         cache: Cache = []
-        with self._in_float32():
+        with in_float32(self.model, self.model.mask.device):
             ids_BL = torch.frombuffer(bytearray(packed), dtype=torch.uint8).view(prompts, -1)
             ids_BL = ids_BL.to(self.model.mask.device, torch.long)
             written_BO = ids_BL.new_full((prompts, self.config.output_length), STOP_ID)
@@ -75,42 +77,45 @@ class Module:
     def forward(self, ids_BL: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return what `alga.network.forward` returns: probabilities (BOV) and attention weights (BNHLL)."""
         attention: list[Tensor] = []
-        with self._in_float32():
+        with in_float32(self.model, self.model.mask.device):
             logits_BOV = self.model(torch.from_numpy(ids_BL).to(self.model.mask.device), attention=attention)
             return logits_BOV.softmax(dim=-1).cpu().numpy(), torch.stack(attention, dim=1).cpu().numpy()
 
     @torch.inference_mode()
-    def _pack(self) -> _Packed:
-        self._check_float32()
+    def _pack(self) -> Packed[Compiled]:
+        check_float32(self.model)
         weights: list[Tensor] = [*self.model.parameters()]
         compiled = None
         if not alteration(self.model, self.config) and self.model.mask.device.type == "cpu":
             stored = {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
             compiled = Compiled(unfolded(stored, self.config), self.config)
-        return _Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
+        return Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
 
-    def _check_float32(self) -> None:
-        if self.model.vocabulary_weight.dtype != torch.float32:
-            raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
 
-    @contextmanager
-    def _in_float32(self) -> Iterator[None]:
-        """Run the module without dropout and in float32 whatever torch's settings, and restore them."""
-        self._check_float32()
-        training, device = self.model.training, self.model.mask.device.type
-        self.model.eval()
-        try:
-            with torch.inference_mode(), torch.autocast(device, enabled=False), _exact_products():
-                yield
-        finally:
-            self.model.train(training)
+def check_float32(model: Transformer | Reader) -> None:
+    """Refuse a network in any other format."""
+    if model.vocabulary_weight.dtype != torch.float32:
+        raise AlgaError(f"expected a network in float32, got {model.vocabulary_weight.dtype}")
+
+
+@contextmanager
+def in_float32(model: Transformer | Reader, device: torch.device) -> Iterator[None]:
+    """Run a module without dropout and in float32 whatever torch's settings, and restore them."""
+    check_float32(model)
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode(), torch.autocast(device.type, enabled=False), _exact_products():
+            yield
+    finally:
+        model.train(training)
 
 
 @dataclass(frozen=True)
-class _Packed:
+class Packed(Generic[Code]):
     """A network when it was packed; `compiled` is None if torch must run it."""
 
-    compiled: Compiled | None
+    compiled: Code | None
     weights: list[Tensor]
     versions: list[int]
     hooks: list[dict[int, Any]]

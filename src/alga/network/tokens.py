@@ -49,6 +49,20 @@ class Tokens:
             output_length=max(len(instance.output) for instance in domain.values()) + 1,
         )
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The settings of a network that follow from the domain."""
+        return {
+            "vocabulary": len(self.vocabulary),
+            "input_length": self.input_length,
+            "output_length": self.output_length,
+        }
+
+    @property
+    def longest_entry(self) -> int:
+        """The most characters of a prompt and its output."""
+        return self.input_length + self.output_length
+
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of each token."""
@@ -77,6 +91,10 @@ class Tokens:
     def outputs(self, outputs: Iterable[str]) -> list[list[int]]:
         """Encode outputs with their stop token, padded to the output length."""
         return [self._encode(output + STOP, self.output_length) for output in outputs]
+
+    def written(self, output: str) -> str:
+        """Return the text that a network writes for an output."""
+        return output + STOP
 
     def text(self, ids: Sequence[int]) -> str:
         """Write generated ids as text, up to the first stop token."""

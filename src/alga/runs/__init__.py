@@ -5,11 +5,11 @@ shipped networks (`models/`) with the registry of what each one does.
 """
 
 from alga.runs.folder import CHECKPOINT, WEIGHTS, check_no_run, claim, holds_run, keep, load, save
-from alga.runs.registry import LOOKAHEADS, SHIPPED, STEPS, for_step, locate, shipped, step_of
+from alga.runs.registry import COMPANIONS, SHIPPED, STEPS, for_step, locate, shipped, step_of
 from alga.runs.run import Run
 from alga.runs.weights import Weights
 
 __all__ = [
-    "CHECKPOINT", "LOOKAHEADS", "SHIPPED", "STEPS", "WEIGHTS", "Run", "Weights", "check_no_run", "claim", "for_step",
+    "CHECKPOINT", "COMPANIONS", "SHIPPED", "STEPS", "WEIGHTS", "Run", "Weights", "check_no_run", "claim", "for_step",
     "holds_run", "keep", "load", "locate", "save", "shipped", "step_of",
 ]  # fmt: skip

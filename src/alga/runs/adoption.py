@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from alga import tasks
 from alga.base.errors import AlgaError, Blaming, Naming
-from alga.network.config import ModelConfig
-from alga.network.tokens import Tokens
+from alga.network.kinds import AnyShape, shape_class, shape_of, tokens_of
 from alga.runs import foreign, weight_file
 from alga.runs.config import Config
 from alga.runs.run import Run
@@ -19,7 +18,7 @@ from alga.tasks import Task
 THE_AUTHORS: Final = "addition-padded"  # the task of the author's published weights
 
 
-def adopt(source: Path, task: Task | None = None, shape: ModelConfig | None = None) -> Run:
+def adopt(source: Path, task: Task | None = None, shape: AnyShape | None = None) -> Run:
     """Return a run of the weights in a file; it has no certificate.
 
     Our weight files state their task and shape. Weights under the names of the paper's author have the paper's shape
@@ -44,7 +43,7 @@ def _identified(identity: str, source: Path, task: Task | None) -> Config:
     """Return the configuration that one of our weight files states; it must match the current task."""
     with Naming(source), Blaming(f"{source} does not say what it is for"):
         content = json.loads(identity)
-        name, model = content["task"], ModelConfig(**content["model"])
+        name, model = content["task"], shape_of(content["model"])
     if task is not None and task.name != name:
         raise AlgaError(f"{source} says that it is for the task {name!r}, not {task.name!r}")
     config = Config(task=task or tasks.known(name), model=model)
@@ -53,12 +52,12 @@ def _identified(identity: str, source: Path, task: Task | None) -> Config:
     return config
 
 
-def _shaped(task: Task | None, shape: ModelConfig | None) -> Config:
+def _shaped(task: Task | None, shape: AnyShape | None) -> Config:
     """Return the configuration of a task and a shape, by default the paper's."""
     task = task or tasks.find(THE_AUTHORS)
-    tokens = Tokens.of(task.domain)
-    sizes = (len(tokens.vocabulary), tokens.input_length, tokens.output_length)
-    model = shape or ModelConfig(vocabulary=sizes[0], input_length=sizes[1], output_length=sizes[2])
-    if sizes != (model.vocabulary, model.input_length, model.output_length):
+    sizes: dict[str, Any] = {**tokens_of(task).sizes}
+    kind = shape_class(task)
+    model = shape or kind(**sizes)
+    if type(model) is not kind or any(getattr(model, name) != size for name, size in sizes.items()):
         raise AlgaError(f"the given shape is for other tokens than those of {task.name}")
     return Config(task=task, model=model)

@@ -21,8 +21,8 @@ STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder ma
 
 def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Table]:
     """Return the certificate and the table of a run; refuse those that claim more than they show."""
-    folder, task, tokens = snapshot.folder.path, run.config.task, run.config.tokens
-    entry = 6 * (tokens.input_length + tokens.output_length) + 16  # bytes, every character escaped
+    folder, task = snapshot.folder.path, run.config.task
+    entry = 6 * run.config.tokens.longest_entry + 16  # bytes, every character escaped
     most = entry * len(task.domain) + 1024
     try:
         with Naming(folder / "certificate.json"):
@@ -41,6 +41,8 @@ def certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Ta
     margin = certificate.least_margin
     if not certificate.certified or certificate.strength not in STRENGTHS:
         raise AlgaError(f"{folder}: the certificate does not say that the network was checked and found right")
+    if run.config.model.needs_bound and certificate.strength != "proven":
+        raise AlgaError(f"{folder}: the certificate bounds nothing outside its prompts, and this network sees more")
     if not isinstance(margin, float) or not UNCERTAIN < margin < math.inf:
         raise AlgaError(f"{folder}: the certificate states no margin that decides, but {margin!r}")
     if certificate.task != task.name or certificate.prompts != len(task.domain):

@@ -12,7 +12,8 @@ from alga import tasks
 from alga.base.errors import AlgaError, Blaming, Naming
 from alga.base.folders import Folder
 from alga.network import weight_header
-from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape, AnyTokens, shape_class, shape_of, tokens_of
+from alga.network.texts import Texts
 from alga.network.tokens import Tokens
 from alga.runs import recipe
 from alga.runs.checksums import Snapshot, steady
@@ -30,7 +31,7 @@ class Config:
     """A task, a network's shape, and the training if it is known."""
 
     task: Task
-    model: ModelConfig
+    model: AnyShape
     training: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -38,9 +39,16 @@ class Config:
             recipe.check(self.training, self.model)
 
     @cached_property
-    def tokens(self) -> Tokens:
+    def tokens(self) -> AnyTokens:
         """The task's tokens."""
-        return Tokens.of(self.task.domain)
+        return tokens_of(self.task)
+
+    @property
+    def step_tokens(self) -> Tokens:
+        """The tokens of a network that answers prompts; what only such a network can do begins here."""
+        if isinstance(self.tokens, Texts):
+            raise AlgaError(f"a network for {self.task.name} reads whole texts: there are no steps to show or export")
+        return self.tokens
 
     @property
     def identity(self) -> str:
@@ -98,10 +106,11 @@ def read(snapshot: Snapshot) -> Config:
         task = tasks.known(content["task"])
         if content.get("source", "") != task.source:
             raise AlgaError(f"the task {task.name} has changed since this network was trained")
-        config = Config(task=task, model=ModelConfig(**content["model"]), training=dict(content["training"]))
+        config = Config(task=task, model=shape_of(content["model"]), training=dict(content["training"]))
         tokens, model = config.tokens, config.model
-        if (tuple(content["vocabulary"]), model.vocabulary) != (tokens.vocabulary, len(tokens.vocabulary)) or (
-            (model.input_length, model.output_length) != (tokens.input_length, tokens.output_length)
-        ):
+        fits = model.kind == shape_class(task).kind and all(
+            getattr(model, name) == size for name, size in tokens.sizes.items()
+        )
+        if tuple(content["vocabulary"]) != tokens.vocabulary or not fits:
             raise AlgaError(f"{path} has other tokens or lengths than the task {task.name}")
     return config

@@ -11,11 +11,13 @@ from typing import Any, Final
 from alga import tasks
 from alga.base.errors import AlgaError, Blaming
 from alga.network.config import ModelConfig
-from alga.network.tokens import Tokens
+from alga.network.kinds import AnyShape, shape_class, tokens_of
+from alga.network.reader_config import ReaderConfig
 
 CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal")}
 DEVICES: Final = ("cpu", "cuda", "mps")
-FROM_TASK: Final = {"vocabulary", "input_length", "output_length"}  # settings of a network that the task determines
+FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
+FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -25,7 +27,8 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("learning_rate", "final_rate", "weight_decay"): (0.0, 10.0),
     ("beta1", "beta2"): (0.0, 0.9999999),
     ("second_type_share", "shown"): (0.0, 1.0),
-    ("embedding_scale", "clip", "margin"): (0.0, 1000.0),
+    ("embedding_scale", "clip", "margin", "price", "distance_rate"): (0.0, 1000.0),
+    ("digits",): (0, 10_000),
 }
 _PLAIN = re.compile(r"[\w .+-]{1,100}")  # a recipe's name becomes a folder's and appears in figures and cards
 
@@ -64,7 +67,10 @@ class Recipe:
     dropout: float = 0.0
     patience: int = 0  # stop at this step if every check so far had more than half of the prompts wrong; 0: never
     clip: float = 0.0  # largest norm of the gradient; 0: unlimited
-    options: dict[str, Any] = field(default_factory=dict)  # further settings of ModelConfig
+    options: dict[str, Any] = field(default_factory=dict)  # further settings of the network's shape
+    digits: int = 0  # of the longest number in whole sums; 0 if the network learns steps
+    price: float = 0.0  # on the logarithm of attention outside the two columns that matter
+    distance_rate: float = 1.0  # of distances, slopes and sinks, times the learning rate
 
     def __post_init__(self) -> None:
         for name, wanted in {"name": str, "task": str, "options": dict}.items():
@@ -82,7 +88,7 @@ class Recipe:
             if getattr(self, name) not in choices:
                 found = getattr(self, name)
                 raise AlgaError(f"recipe setting {name} must be one of {', '.join(choices)}, got {found!r}")
-        known = {each.name for each in dataclasses.fields(ModelConfig)} - FROM_TASK
+        known = {each.name for kind in (ModelConfig, ReaderConfig) for each in dataclasses.fields(kind)} - {*FROM_TASK}
         for name in self.options:
             if name not in known or hasattr(self, name):
                 raise AlgaError(f"recipe setting options holds {name!r}, which is not an option of a network")
@@ -92,17 +98,28 @@ class Recipe:
         """The name of its runs, without the seed."""
         return f"{tasks.find(self.task).name}-{self.name}"
 
-    def network(self) -> ModelConfig:
-        """Return the shape of the network that it trains."""
-        tokens = Tokens.of(tasks.find(self.task).domain)
-        return self.shape(len(tokens.vocabulary), tokens.input_length, tokens.output_length)
+    def settings(self) -> dict[str, Any]:
+        """Return all settings as plain values; those for texts only if they differ from their default."""
+        defaults = {each.name: each.default for each in dataclasses.fields(self)}
+        found = dataclasses.asdict(self)
+        return {name: value for name, value in found.items() if name not in FOR_TEXTS or value != defaults[name]}
 
-    def shape(self, vocabulary: int, input_length: int, output_length: int) -> ModelConfig:
-        """Return the shape of the network that it trains for a task with these tokens."""
-        own = {name: getattr(self, name) for name in ("width", "heads", "layers", "hidden", "dropout")}
-        return ModelConfig(
-            vocabulary=vocabulary, input_length=input_length, output_length=output_length, **own, **self.options
-        )
+    def network(self) -> AnyShape:
+        """Return the shape of the network that it trains."""
+        task = tasks.find(self.task)
+        return self.shape(shape_class(task), tokens_of(task).sizes)
+
+    def shape(self, kind: type[AnyShape], sizes: dict[str, int]) -> AnyShape:
+        """Return the shape of the network that it trains for a task whose tokens imply these sizes."""
+        known = {each.name for each in dataclasses.fields(kind)}
+        shared: tuple[str, ...] = ("width", "heads", "layers", "hidden", "dropout")
+        own = {name: getattr(self, name) for name in shared if name in known}
+        if strangers := [name for name in self.options if name not in known]:
+            raise AlgaError(f"recipe setting options holds {strangers[0]!r}, which this kind of network does not have")
+        if (self.digits > 0) != (kind is ReaderConfig):
+            raise AlgaError(f"the recipe {self.name} does not fit the task {self.task}: one is for whole texts")
+        settings: dict[str, Any] = {**sizes, **own, **self.options}
+        return kind(**settings)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of the given step, counted from 1.
@@ -119,7 +136,7 @@ class Recipe:
         return self.final_rate + (self.learning_rate - self.final_rate) * (1 + math.cos(math.pi * done)) / 2
 
 
-def check(training: dict[str, Any], model: ModelConfig) -> None:
+def check(training: dict[str, Any], model: AnyShape) -> None:
     """Refuse anything but a recipe for a network of that shape, a seed, threads and a device."""
     names = ("recipe", "seed", "threads", "device")
     if set(training) != set(names) or not isinstance(training["recipe"], dict):
@@ -131,5 +148,6 @@ def check(training: dict[str, Any], model: ModelConfig) -> None:
         raise AlgaError(f"unknown device {training['device']!r}; there are {', '.join(DEVICES)}")
     with Blaming("expected the settings of a recipe"):
         recipe = Recipe(**training["recipe"])
-    if recipe.shape(model.vocabulary, model.input_length, model.output_length) != model:
+    sizes = {name: getattr(model, name) for name in FROM_TASK if hasattr(model, name)}
+    if recipe.shape(type(model), sizes) != model:
         raise AlgaError("its recipe trains a network of another shape than its own")

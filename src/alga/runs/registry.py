@@ -23,7 +23,8 @@ STEPS: Final = {
     "times": "times-a-digit",
     "divide": "division-by-a-digit",
 }
-LOOKAHEADS: Final = {"addition": "addition-lookahead"}  # the network that finds all carries at once
+# The network that an engine runs in the place of a task's own.
+COMPANIONS: Final = {"lookahead": {"addition": "addition-lookahead"}, "whole": {"addition": "whole"}}
 
 
 def for_step(kind: str, base: int) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError, installed
 from alga.base.progress import Watch, unwatched
+from alga.network.reader_config import ReaderConfig
+from alga.network.texts import Texts
 from alga.runs.config import Config
 from alga.runs.weights import Weights
 from alga.trust.certificate import Certificate, certify
@@ -16,6 +18,7 @@ from alga.trust.table import Table
 
 if TYPE_CHECKING:
     from alga.network.model import Transformer
+    from alga.network.reader import Reader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class Run:
     table: Table | None = None
 
     @property
-    def model(self) -> Transformer:
+    def model(self) -> Transformer | Reader:
         """The network as a torch module, built on first use: for hooks and patching, not for answers."""
         return self.weights.model
 
@@ -54,19 +57,23 @@ class Run:
     @property
     def certified(self) -> bool:
         """Whether there is a certificate for the current network: its weights, without hooks or other changes."""
-        return self.certificate is not None and self.certificate.certified and self.current
+        certificate = self.certificate
+        bounded = certificate is not None and (not self.config.model.needs_bound or certificate.strength == "proven")
+        return certificate is not None and certificate.certified and bounded and self.current
 
     def judged(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Run:
         """Check every prompt, and return the run with a new certificate and table.
 
-        Each prompt is decoded by compiled code, and again by torch if it is installed.
+        Each prompt is decoded by compiled code, and again by torch if it is installed. For a network that sees more
+        than its prompts, they are a sample, and what is outside is bounded too.
         """
-        from alga.network.decoder import CHUNK, Decoder
+        from alga.network.decoder import CHUNK
+        from alga.network.kinds import decoder_of
 
         twice = installed("torch")
         if twice:
             _ = self.model  # build it first, so that global hooks are noticed as alterations
-        decoder, sha256, altered = Decoder(self.weights, self.config.tokens), self.sha256, self.weights.altered
+        decoder, sha256, altered = decoder_of(self.weights, self.config.tokens), self.sha256, self.weights.altered
         certificate, table = certify(
             self.config.task.domain,
             decoder,
@@ -81,7 +88,10 @@ class Run:
             cancel=cancel,
         )
         self._refuse_unless(sha256, altered)
-        return dataclasses.replace(self, certificate=certificate, table=table)
+        if not self.config.model.needs_bound:
+            return dataclasses.replace(self, certificate=certificate, table=table)
+        sampled = dataclasses.replace(self, certificate=certificate.as_sample(), table=table)
+        return sampled if certificate.failures or altered else sampled.proven(watch)
 
     def _refuse_unless(self, sha256: str, altered: str) -> None:
         if (self.sha256, self.weights.altered) != (sha256, altered):
@@ -90,9 +100,13 @@ class Run:
     def proven(self, watch: Watch = unwatched) -> Run:
         """Return the run with a proof in its certificate, as far as rigorous bounds of its weights reach."""
         assert self.certificate is not None
-        from alga.trust.proof import prove
+        from alga.trust.proof import prove, prove_reader
 
         weights = {name: array.astype(float) for name, array in self.weights.arrays.items()}
-        proof = prove(self.config.task.domain, self.config.model, weights, watch)
+        model, tokens = self.config.model, self.config.tokens
+        if isinstance(model, ReaderConfig) and isinstance(tokens, Texts):
+            proof = prove_reader(tokens, model, weights, watch)
+        else:
+            proof = prove(self.config.task.domain, model, weights, watch)  # type: ignore[arg-type]
         self._refuse_unless(self.certificate.sha256, self.certificate.altered)
         return dataclasses.replace(self, certificate=self.certificate.with_proof(proof))

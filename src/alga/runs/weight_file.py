@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from alga.base.errors import AlgaError, Naming
 from alga.network import weight_header
-from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape
 from alga.runs.config import IDENTITY, Config
 
 Array = NDArray[np.float32]
@@ -35,7 +35,7 @@ def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
     return checked(weights, config.model, path)
 
 
-def checked(weights: Mapping[str, Array], shape: ModelConfig, path: Path) -> dict[str, Array]:
+def checked(weights: Mapping[str, Array], shape: AnyShape, path: Path) -> dict[str, Array]:
     """Return the weights in the network's order; refuse those of another shape and numbers that are not finite."""
     shape.check({name: array.shape for name, array in weights.items()}, path)
     for name, array in weights.items():

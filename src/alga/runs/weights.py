@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alga.base.errors import AlgaError, missing_extra
-from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape, module_of
 from alga.runs.config import IDENTITY, Config
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from alga.network.model import Transformer
+    from alga.network.reader import Reader
     from alga.runs.weight_file import Array
 
 
@@ -31,7 +32,7 @@ class Weights:
         self._seen: tuple[dict[str, Tensor], bytes, str] | None = None  # the module's weights, packed, and their hash
 
     @classmethod
-    def of(cls, config: Config, model: Transformer) -> Weights:
+    def of(cls, config: Config, model: Transformer | Reader) -> Weights:
         """Wrap a torch module."""
         held = cls(config, b"", Path())
         held.model = model
@@ -45,26 +46,25 @@ class Weights:
         return cls(config, weight_file.pack(arrays, config), Path())
 
     @property
-    def shape(self) -> ModelConfig:
+    def shape(self) -> AnyShape:
         """The shape of the network."""
         return self._config.model
 
     @property
-    def opened(self) -> Transformer | None:
+    def opened(self) -> Transformer | Reader | None:
         """The torch module, if someone has asked for it."""
-        model: Transformer | None = vars(self).get("model")
+        model: Transformer | Reader | None = vars(self).get("model")
         return model
 
     @cached_property
-    def model(self) -> Transformer:
+    def model(self) -> Transformer | Reader:
         """The network as a torch module, built on first use."""
         try:
-            from alga.network.model import Transformer
+            model = module_of(self._stored, self.shape)
         except ModuleNotFoundError as missing:
             if missing.name != "torch":
                 raise
             raise missing_extra("a network as a torch module", "torch", "train") from None
-        model = Transformer.of(self._stored, self.shape)
         self._seen = _copy(model), self._data, self._stored_sha256
         return model
 
@@ -108,7 +108,7 @@ class Weights:
     def _stored_sha256(self) -> str:
         return hashlib.sha256(self._data).hexdigest()
 
-    def _now(self, model: Transformer) -> tuple[bytes, str]:
+    def _now(self, model: Transformer | Reader) -> tuple[bytes, str]:
         """Return a module's weights as a file's bytes, and their hash."""
         import safetensors.torch
 
@@ -120,7 +120,7 @@ class Weights:
         return self._seen[1:]
 
 
-def _copy(model: Transformer) -> dict[str, Tensor]:
+def _copy(model: Transformer | Reader) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 

@@ -74,7 +74,7 @@ def domain(solver: Solver) -> dict[str, Any]:
 
 def step(solver: Solver, prompt: str) -> dict[str, Any]:
     """Return the inside of one step: the output for a prompt, all probabilities, every head's attention."""
-    tokens, decoder = solver.run.config.tokens, solver.decoder
+    tokens, decoder = solver.run.config.step_tokens, solver.step_decoder
     tokens.packed([prompt])  # raises if it is not a prompt
     if not prompt or START in prompt:
         raise AlgaError(f"expected a prompt such as {next(iter(solver.trained.domain))!r}, got {prompt!r}")
@@ -114,7 +114,7 @@ def step_done(network: Solver, done: Step, *, last: bool) -> dict[str, Any]:
 
     `expected` is the right output; None if an earlier wrong step led to a prompt outside the domain.
     """
-    procedure, output = network.procedure, network.run.config.tokens.output(done.text)
+    procedure, output = network.procedure, network.run.config.step_tokens.output(done.text)
     known = network.trained.domain.get(done.prompt)
     return {
         "prompt": done.prompt,

@@ -69,7 +69,7 @@ def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
 
 def _inside(solver: Solver, cells: list[dict[str, Any]], watch: Watch) -> dict[str, Any]:
     """Return every step's probabilities (as -1000 ln p, two bytes each) and attention (in 255ths, a byte each)."""
-    tokens, shape = solver.run.config.tokens, solver.run.config.model
+    tokens, shape = solver.run.config.step_tokens, solver.run.config.model
     length, size = tokens.input_length + tokens.output_length, len(tokens.vocabulary)
     probabilities, attention = bytearray(), bytearray()
     for done, detail in enumerate(_details(solver, cells), start=1):
@@ -98,7 +98,7 @@ def _details(solver: Solver, cells: list[dict[str, Any]]) -> list[Detail]:
     found: dict[str, Detail] = {}
     for length in {len(cell["text"]) for cell in cells}:
         steps = [(cell["prompt"], cell["text"]) for cell in cells if len(cell["text"]) == length]
-        opened = solver.decoder.details(steps)
+        opened = solver.step_decoder.details(steps)
         found |= {prompt: detail for (prompt, _), detail in zip(steps, opened, strict=True)}
     return [found[cell["prompt"]] for cell in cells]
 

@@ -31,8 +31,9 @@ class Worker:
         run = self.registry.run(name)
         if name not in self._solvers:
             self._solvers[name] = Solver(run)
-            if name in runs.shipped() and (lookahead := runs.LOOKAHEADS.get(name, "")) in self.registry.names:
-                self._solvers[name].companion = self.solver(lookahead)
+            for engine, networks in runs.COMPANIONS.items():
+                if name in runs.shipped() and networks.get(name, "") in self.registry.names:
+                    self._solvers[name].runners[engine] = self.solver(networks[name])
         return self._solvers[name]
 
     def described(self, name: str) -> dict[str, Any]:

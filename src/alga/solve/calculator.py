@@ -169,6 +169,7 @@ class Calculator:
         self,
         *operands: str | int,
         operation: str | None = None,
+        engine: str | None = None,
         attention: bool = False,
         listener: Listener | None = None,
         watch: Watch = unwatched,
@@ -181,8 +182,11 @@ class Calculator:
         """
         texts, listener = self._texts(operands), listener or Listener()
         if operation is None:
-            return self.network.trace(*texts, attention=attention, tell=listener.step, watch=watch, cancel=cancel)
-        return Schoolbook(self.networks, listener=listener, watch=watch, cancel=cancel).solve(operation, texts)
+            return self.network.trace(
+                *texts, engine=engine, attention=attention, tell=listener.step, watch=watch, cancel=cancel
+            )
+        book = Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
+        return book.solve(operation, texts)
 
     def check(self, operation: str, *operands: str | int) -> None:
         """Validate the operands of an operation before any work."""

@@ -114,8 +114,8 @@ def evaluate(
     solver: Solver, problems: Sequence[Problem], *, engine: str | None = None, watch: Watch = unwatched
 ) -> Evaluation:
     """Solve all problems, by default with the network itself, and compare with exact answers."""
-    if engine == "lookahead" and solver.companion is not solver:
-        raise AlgaError(f"the engine lookahead runs another network: evaluate {solver.companion.run.name} instead")
+    if engine is not None and (runner := solver.runner(engine)) is not solver:
+        raise AlgaError(f"the engine {engine} runs another network: evaluate {runner.run.name} instead")
     total, before = sum(problem.digits for problem in problems), 0
     outcomes: list[Outcome] = []
     for chunk in _chunks(problems):

@@ -164,7 +164,7 @@ class Schoolbook:
             for other in numbers[1:]:
                 total = self._sum((total.startswith(MINUS), total.removeprefix(MINUS)), other)
             return total
-        three = len(digits) > 2 and "add" not in self._networks.given and self._engine != "lookahead"
+        three = len(digits) > 2 and "add" not in self._networks.given and self._engine not in runs.COMPANIONS
         three = three and runs.for_step("add three", self._networks.base) in runs.shipped()
         for text in digits[2:]:
             number(text, self._digits)  # refuse it now, not after the first ones are added
@@ -265,7 +265,9 @@ class Schoolbook:
         network = self._networks.find(kind)
         if self._listener is not None:
             self._listener.problem(network, numbers)
-            result = network.trace(*numbers, tell=self._listener.step, watch=watch, cancel=self._cancel)
+            result = network.trace(
+                *numbers, engine=self._engine, tell=self._listener.step, watch=watch, cancel=self._cancel
+            )
         else:
             (result,) = network.solve_many([numbers], engine=self._engine, watch=watch, cancel=self._cancel)
         self._tally.add(result)

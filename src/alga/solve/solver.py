@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from alga import runs
 from alga.base.cancellation import Cancellation
@@ -26,9 +26,12 @@ from alga.trust.table import Table, extract
 
 if TYPE_CHECKING:
     from alga.network.decoder import Decoder
+    from alga.network.kinds import AnyDecoder
+    from alga.network.reader_decoder import ReaderDecoder, Written
 
 DEFAULT_MODEL: Final = "addition"
-ENGINES: Final = ("table", "sequential", "lookahead")
+TRACED: Final = ("sequential", "whole")  # engines whose steps can be kept
+ENGINES: Final = ("table", "sequential", "lookahead", "whole")
 
 
 def check_engine(name: str | None) -> None:
@@ -36,7 +39,7 @@ def check_engine(name: str | None) -> None:
 
     >>> check_engine("abacus")
     Traceback (most recent call last):
-    alga.AlgaError: unknown engine 'abacus'; there are table, sequential, lookahead
+    alga.AlgaError: unknown engine 'abacus'; there are table, sequential, lookahead, whole
     """
     if name is not None and name not in ENGINES:
         raise AlgaError(f"unknown engine {name!r}; there are {', '.join(ENGINES)}")
@@ -51,6 +54,7 @@ class Solver:
         self.procedure = self.trained.procedure if procedure is None else procedure
         if self.procedure not in (self.trained.procedure, *self.trained.procedures):
             raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
+        self.runners: dict[str, Solver] = {}  # by engine: other networks, loaded on first use
         self._extracted: tuple[str, Table] | None = None
 
     @classmethod
@@ -70,11 +74,22 @@ class Solver:
     # --- the network --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def decoder(self) -> Decoder:
+    def decoder(self) -> AnyDecoder:
         """The network itself, opened on first use."""
-        from alga.network.decoder import Decoder
+        from alga.network.kinds import decoder_of
 
-        return Decoder(self.run.weights, self.run.config.tokens)
+        return decoder_of(self.run.weights, self.run.config.tokens)
+
+    @property
+    def reader(self) -> ReaderDecoder:
+        """The decoder of a network that reads whole texts."""
+        return cast("ReaderDecoder", self.decoder)
+
+    @property
+    def step_decoder(self) -> Decoder:
+        """The decoder of a network that answers prompts; refuses any other."""
+        _ = self.run.config.step_tokens
+        return cast("Decoder", self.decoder)
 
     @property
     def certified(self) -> bool:
@@ -106,17 +121,18 @@ class Solver:
 
     # --- what it can do -----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def companion(self) -> Solver:
-        """The network that finds all carries of this task at once: this one itself, or one that ships with it."""
-        if self.own_engine == "lookahead":
+    def runner(self, engine: str) -> Solver:
+        """Return the network that an engine runs for this task: this one itself, or one that ships with it."""
+        if engine == self.own_engine or engine not in runs.COMPANIONS:
             return self
-        name = runs.LOOKAHEADS.get(self.trained.name)
-        if name is None or name not in runs.shipped():
-            raise AlgaError(f"there is no lookahead network for {self.procedure.name}")
-        if self.run.name not in runs.shipped():
-            raise AlgaError(f"the model {self.run.name} cannot look ahead; the model {name} can")
-        return Solver.load(name)
+        if engine not in self.runners:
+            name = runs.COMPANIONS[engine].get(self.trained.name)
+            if name is None or name not in runs.shipped():
+                raise AlgaError(f"there is no network for {self.procedure.name} that runs by the engine {engine}")
+            if self.run.name not in runs.shipped():
+                raise AlgaError(f"the model {self.run.name} does not run by the engine {engine}; the model {name} does")
+            self.runners[engine] = Solver.load(name)
+        return self.runners[engine]
 
     def parts(self) -> dict[str, Solver]:
         """Return the network as a solver for each kind of arithmetic step that it was trained for."""
@@ -169,12 +185,12 @@ class Solver:
     ) -> list[Result]:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
         engine = self.engine_for(engine)
-        network = self.companion if engine == "lookahead" else self
-        return network._results(problems, engine, watch=watch, cancel=cancel)
+        return self.runner(engine)._results(problems, engine, watch=watch, cancel=cancel)
 
     def trace(
         self,
         *operands: str,
+        engine: str | None = None,
         attention: bool = False,
         tell: Callable[[Step], None] | None = None,
         watch: Watch = unwatched,
@@ -182,14 +198,19 @@ class Solver:
     ) -> Result:
         """Solve one problem by the network, step by step, and keep the steps; `tell` is called with each as it is done.
 
-        With `attention`, `details` holds each step's attention weights and the probabilities of each generated token.
+        With `attention`, `details` holds each step's attention weights and the probabilities of each generated token;
+        a network that reads whole texts always tells what it attended to.
         """
-        self.engine_for("sequential")
+        engine = engine or ("whole" if self.own_engine == "whole" else "sequential")
+        if engine not in TRACED:
+            raise AlgaError(f"a trace shows the network: it goes with the engine {' or '.join(TRACED)}, not {engine}")
+        network = self.runner(self.engine_for(engine))
         options = {"keep_steps": True, "tell": tell, "watch": watch, "cancel": cancel}
-        (result,) = self._results([operands], "sequential", **options)
-        if not attention:
+        (result,) = network._results([operands], engine, **options)
+        if not attention or result.details:
             return result
-        return dataclasses.replace(result, details=tuple(self.decoder.detail(s.prompt, s.text) for s in result.kept))
+        details = network.step_decoder.details_of([(step.prompt, step.text) for step in result.kept])
+        return dataclasses.replace(result, details=details)
 
     def stream(self, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
         """Solve one problem by the table engine from files that hold a number each to a file, in bounded memory."""
@@ -228,6 +249,11 @@ class Solver:
         decode = partial(self._decode, claimed)
         if engine == "sequential":
             return sequential.solve(self.procedure, decode, problems, **options)
+        if engine == "whole":
+            from alga.solve.engines import whole  # needs numpy
+
+            look = self.reader.look if options.pop("keep_steps", False) else None
+            return whole.solve(self.trained, partial(self._continued, claimed), problems, look=look, **options)
         from alga.solve.engines import lookahead  # needs numpy
 
         return lookahead.solve(self.trained, decode, problems, **options)
@@ -239,16 +265,27 @@ class Solver:
 
     def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Step]:
         steps = self.decoder(prompts)
-        if claimed is None:
-            return steps
-        for prompt, step in zip(prompts, steps, strict=True):
+        if claimed is not None:
+            self._refuse_contradictions(claimed, ((step.prompt, step.output, step.text) for step in steps))
+        return steps
+
+    def _continued(self, claimed: Table | None, question: str, limit: int, watch: Callable[[int], None]) -> Written:
+        written = self.reader.continued(question, limit, watch)
+        if claimed is not None:
+            situations = self.reader.tokens.task.situations(question, written.text)
+            tokens = zip(situations, written.text, written.text, strict=True)
+            self._refuse_contradictions(claimed, tokens)
+        return written
+
+    def _refuse_contradictions(self, claimed: Table, steps: Iterable[tuple[str, str | None, str]]) -> None:
+        """Refuse prompts, outputs and texts that a certified table contradicts."""
+        for prompt, output, text in steps:
             known, name = claimed.outputs.get(prompt), self.run.name
-            if known != step.output:
+            if known != output:
                 raise AlgaError(
-                    f"the model {name} wrote {step.text!r} for {prompt!r}, but its certified table says {known!r}: "
+                    f"the model {name} wrote {text!r} for {prompt!r}, but its certified table says {known!r}: "
                     f"the certificate is wrong (to check all of it: alga certify {name})"
                 )
-        return steps
 
     @property
     def _network_calls(self) -> int:

@@ -11,8 +11,9 @@ from alga.tasks.layouts import DigitBelow, Digits, Layout, Text
 from alga.tasks.lookahead import Lookahead
 from alga.tasks.numbers import in_base
 from alga.tasks.procedure import Procedure, Situation, Task
+from alga.tasks.whole import Whole
 
 __all__ = [
     "DigitBelow", "Digits", "Domain", "Instance", "Layout", "Lookahead", "Procedure", "Situation", "Task", "Text",
-    "families", "find", "in_base", "known", "names", "variants",
+    "Whole", "families", "find", "in_base", "known", "names", "variants",
 ]  # fmt: skip

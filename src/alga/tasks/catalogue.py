@@ -16,6 +16,7 @@ from alga.tasks.parity import Parity
 from alga.tasks.procedure import Task
 from alga.tasks.several import Several
 from alga.tasks.variants import VIEWS, Blocks, LessContext, NoSeparator, OneToken
+from alga.tasks.whole import Whole
 
 _IN_ANY_BASE: dict[str, Callable[[int], Task]] = {
     "subtraction": Subtraction,
@@ -26,6 +27,7 @@ _IN_ANY_BASE: dict[str, Callable[[int], Task]] = {
 _IN_BASES: dict[str, Callable[[int], Task]] = {
     "addition": Addition,
     **_IN_ANY_BASE,
+    "addition-whole": Whole,
     **{operation: partial(Bitwise, operation) for operation in ("and", "or", "xor")},
 }
 _TASKS: dict[str, Callable[[], Task]] = {
@@ -33,6 +35,7 @@ _TASKS: dict[str, Callable[[], Task]] = {
     "addition-padded": partial(Addition, padded=True),
     "addition-of-three": partial(Addition, operands=3),
     "addition-lookahead": Lookahead,
+    "addition-whole": Whole,
     **{family: partial(task, 10) for family, task in _IN_ANY_BASE.items()},
     "parity": Parity,
     "arithmetic": Several,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 import safetensors.torch
@@ -16,6 +16,7 @@ from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network import weight_header
 from alga.network.model import Transformer
+from alga.network.reader import Reader
 from alga.runs.config import Config
 from alga.runs.recipe import Recipe
 
@@ -27,7 +28,7 @@ MAX_OTHER_BYTES: Final = 2**20  # random states and the optimiser's step counts
 
 def settings_of(config: Config, recipe: Recipe) -> str:
     """Return everything that determines each step of a training, as text: all settings but the number of steps."""
-    fixed = {key: value for key, value in asdict(recipe).items() if key != "steps"}
+    fixed = {key: value for key, value in recipe.settings().items() if key != "steps"}
     return json.dumps([config.identity, config.training | {"recipe": fixed}], sort_keys=True)
 
 
@@ -35,7 +36,7 @@ def settings_of(config: Config, recipe: Recipe) -> str:
 class Checkpoint:
     """The state of a training; `load` restores model and optimiser in place and sets `random` and `counters`."""
 
-    model: Transformer
+    model: Transformer | Reader
     optimizer: torch.optim.Optimizer
     random: dict[str, Tensor]
     counters: dict[str, Any]
@@ -87,7 +88,7 @@ class Checkpoint:
 
     def _check_slots(self, slots: dict[int, dict[str, Tensor]]) -> None:
         """Refuse state that the optimiser cannot use; a parameter may have no slots yet."""
-        parameters = dict(enumerate(self.model.parameters()))
+        parameters = dict(enumerate(each for group in self.optimizer.param_groups for each in group["params"]))
         for place, held in slots.items():
             if place not in parameters:
                 raise ValueError(f"there is optimiser state for parameter {place} of {len(parameters)}")

@@ -5,23 +5,25 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape, new_module
 from alga.network.model import Transformer
+from alga.network.reader import Reader
 from alga.runs.recipe import Recipe
 
 
 @torch.no_grad()
-def initial_network(config: ModelConfig, recipe: Recipe) -> Transformer:
+def initial_network(config: AnyShape, recipe: Recipe) -> Transformer | Reader:
     """Return a network with random weights, drawn from torch's global generator."""
-    model = Transformer(config)
+    model = new_module(config)
     if recipe.start == "normal":
         _draw_normal(model)
-    for embedding in (model.token_embedding, model.position_embedding):
-        embedding.weight *= recipe.embedding_scale
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.weight *= recipe.embedding_scale
     return model
 
 
-def _draw_normal(model: Transformer) -> None:
+def _draw_normal(model: nn.Module) -> None:
     """Draw matrices with deviation 1/sqrt(inputs) and biases with 0.3: wider than torch's defaults."""
     for module in model.modules():
         if isinstance(module, nn.Linear):

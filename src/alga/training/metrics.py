@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from alga.base import figures
 from alga.base.edit_distance import edit_distance
 from alga.base.errors import AlgaError, Blaming
 from alga.base.folders import Folder
-from alga.network.decoder import Decoder
+from alga.network.kinds import AnyDecoder
 from alga.network.model import Transformer
-from alga.network.tokens import PAD_ID, STOP
+from alga.network.reader import Reader
 from alga.tasks import Domain
-from alga.training.sampling import Batch, Sampler
+from alga.training.sampling import Sampler
+from alga.training.sums import SumSampler
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +30,6 @@ CURVES: Final = tuple(f"curves{suffix}" for suffix in figures.SUFFIXES)
 MAX_METRICS_BYTES: Final = 2**28
 MAX_METRICS_LINE: Final = 4096  # ours have about 250
 MAX_VALUE: Final = 1e40
-LOSS_BATCH: Final = 8192  # instances per evaluation batch
 PANELS: Final = (
     ("loss", "train loss", "log"),
     ("evaluation_loss", "evaluation loss (dropout off)", "log"),
@@ -55,22 +53,16 @@ class Progress:
     seconds: float  # of training and checking so far
 
 
-def loss_of(model: Transformer, batch: Batch) -> Tensor:
-    """Return the cross-entropy on the output positions, padding ignored."""
-    logits_BOV = model(batch.ids_BL)
-    return F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
-
-
 @torch.no_grad()
-def measure(domain: Domain, decoder: Decoder, sampler: Sampler) -> dict[str, Any]:
+def measure(domain: Domain, decoder: AnyDecoder, sampler: Sampler | SumSampler) -> dict[str, Any]:
     """Check the whole domain and return the first five values of a Progress; the model stays in train or eval mode."""
     decoder.refresh()  # a fused optimiser changes weights unnoticed
     decoded = decoder(list(domain))
-    expected = [f"{instance.output}{STOP}" for instance in domain.values()]
+    expected = [decoder.tokens.written(instance.output) for instance in domain.values()]
     pairs = zip(decoded, expected, strict=True)
     distances = [edit_distance(step.text, text) for step, text in pairs if step.text != text]
     return {
-        "evaluation_loss": _evaluation_loss(decoder.model, sampler.everything()),
+        "evaluation_loss": _evaluation_loss(decoder.model, sampler),
         "accuracy": 100 * (1 - len(distances) / len(expected)),
         "edit_distance": sum(distances) / len(expected),
         "wrong": len(distances),
@@ -78,17 +70,14 @@ def measure(domain: Domain, decoder: Decoder, sampler: Sampler) -> dict[str, Any
     }
 
 
-def _evaluation_loss(model: Transformer, batch: Batch) -> float:
-    """Return the loss with dropout off, in batches that bound memory."""
-    training, total, count = model.training, 0.0, 0
+def _evaluation_loss(model: Transformer | Reader, sampler: Sampler | SumSampler) -> float:
+    """Return the loss with dropout off."""
+    training = model.training
     model.eval()
-    for start in range(0, len(batch.ids_BL), LOSS_BATCH):
-        part = Batch(batch.ids_BL[start : start + LOSS_BATCH], batch.targets_BO[start : start + LOSS_BATCH])
-        tokens = int((part.targets_BO != PAD_ID).sum())
-        total += loss_of(model, part).item() * tokens
-        count += tokens
-    model.train(training)
-    return total / count
+    try:
+        return sampler.evaluation_loss(model)  # type: ignore[arg-type]
+    finally:
+        model.train(training)
 
 
 def append(folder: Folder, progress: Progress) -> None:

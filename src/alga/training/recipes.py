@@ -53,6 +53,16 @@ def smallest() -> Recipe:
     )  # fmt: skip
 
 
+def whole() -> Recipe:
+    """A reader of whole sums of up to five digits; docs/whole.md says why there is a price."""
+    return Recipe(
+        name="whole", task="addition-whole", batch_size=256, learning_rate=3e-3, warmup_steps=50, decay_steps=2_950,
+        final_rate=1e-4, weight_decay=0.01, beta1=0.9, beta2=0.98, embedding_scale=0.2, second_type_share=0.0,
+        contexts="domain", steps=4_000, check_every=250, margin=4.0, clip=1.0, layers=1, digits=5, price=0.05,
+        distance_rate=10.0,
+    )  # fmt: skip
+
+
 def release(task: str = "addition") -> Recipe:
     """The recipe of a shipped network, from its config; for a task that does not ship, the adder's.
 
@@ -62,7 +72,13 @@ def release(task: str = "addition") -> Recipe:
     return dataclasses.replace(Recipe(**config.training["recipe"]), task=task)
 
 
-_RECIPES: dict[str, Callable[[], Recipe]] = {"paper": paper, "fast": fast, "small": small, "smallest": smallest}
+_RECIPES: dict[str, Callable[[], Recipe]] = {
+    "paper": paper,
+    "fast": fast,
+    "small": small,
+    "smallest": smallest,
+    "whole": whole,
+}
 
 
 def names() -> tuple[str, ...]:

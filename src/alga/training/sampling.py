@@ -7,14 +7,19 @@ so 19, which arises only as 9 + 9 + 1, is never shown. Drawing from the whole re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from alga.base.errors import AlgaError
-from alga.network.tokens import START, Tokens
+from alga.network.model import Transformer
+from alga.network.tokens import PAD_ID, START, Tokens
 from alga.runs.recipe import Recipe
 from alga.tasks import Domain
+
+LOSS_BATCH: Final = 8192  # instances per evaluation batch
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,20 @@ class Sampler:
                 f"a share of {recipe.shown:g} of the {len(instances):,} prompts of {domain.name} leaves none"
             )
 
-    def everything(self) -> Batch:
-        """Return the whole domain as one batch."""
-        return Batch(self._ids_NL, self._targets_NO)
+    def loss(self, model: Transformer, batch: Batch) -> Tensor:
+        """Return the cross-entropy on the output positions, padding ignored."""
+        logits_BOV = model(batch.ids_BL)
+        return F.cross_entropy(logits_BOV.flatten(0, 1), batch.targets_BO.flatten(), ignore_index=PAD_ID)
+
+    def evaluation_loss(self, model: Transformer) -> float:
+        """Return the loss on the whole domain, in batches that bound memory."""
+        total, count = 0.0, 0
+        for start in range(0, len(self._ids_NL), LOSS_BATCH):
+            part = Batch(self._ids_NL[start : start + LOSS_BATCH], self._targets_NO[start : start + LOSS_BATCH])
+            tokens = int((part.targets_BO != PAD_ID).sum())
+            total += self.loss(model, part).item() * tokens
+            count += tokens
+        return total / count
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw `size` instances, a rounded share of them of the second type if both types exist."""

@@ -11,16 +11,17 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 
 from alga import runs, tasks
 from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
-from alga.network.decoder import Decoder
+from alga.network.kinds import decoder_of
+from alga.network.reader import Reader
+from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
 from alga.runs.config import Config
@@ -28,9 +29,10 @@ from alga.runs.recipe import Recipe
 from alga.training import metrics
 from alga.training.checkpoint import Checkpoint, settings_of
 from alga.training.initial_weights import initial_network
-from alga.training.metrics import Progress, loss_of
+from alga.training.metrics import Progress
 from alga.training.run_writer import RunWriter
 from alga.training.sampling import Sampler
+from alga.training.sums import SumSampler
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
 
@@ -61,14 +63,18 @@ class Training:
         with self._torch_settings():
             self.model = initial_network(config.model, self.recipe).to(self.device)
         self._optimizer = torch.optim.AdamW(
-            self.model.parameters(),
+            self._parameter_groups(),
             lr=self.recipe.learning_rate,
             betas=(self.recipe.beta1, self.recipe.beta2),
             weight_decay=self.recipe.weight_decay,
             fused=True,
         )
-        self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
-        self._decoder = Decoder(Weights.of(config, self.model), config.tokens)
+        self._sampler: Sampler | SumSampler
+        if isinstance(config.tokens, Texts):
+            self._sampler = SumSampler(config.tokens, self.recipe, self.device)
+        else:
+            self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
+        self._decoder = decoder_of(Weights.of(config, self.model), config.tokens)
 
     @classmethod
     def start(
@@ -81,7 +87,7 @@ class Training:
         device: str = "auto",
     ) -> Training:
         """Start a new run in a new or empty folder, or without one."""
-        settings = {"recipe": asdict(recipe), "seed": seed, "threads": threads, "device": _device(device)}
+        settings = {"recipe": recipe.settings(), "seed": seed, "threads": threads, "device": _device(device)}
         config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
         training = cls(None if folder is None else Path(folder), config)
         training._writer.create(config)
@@ -169,8 +175,8 @@ class Training:
 
     @property
     def shown(self) -> frozenset[str]:
-        """The prompts that may be drawn; the others are held out."""
-        return self._sampler.shown
+        """The prompts that may be drawn; the others are held out. Whole sums hold none out."""
+        return self._sampler.shown if isinstance(self._sampler, Sampler) else frozenset(self.config.task.domain)
 
     @property
     def reached_margin(self) -> bool:
@@ -193,14 +199,28 @@ class Training:
 
     def _train_step(self) -> float:
         for group in self._optimizer.param_groups:
-            group["lr"] = self.recipe.rate(self.step)
-        loss = loss_of(self.model, self._sampler.draw(self.recipe.batch_size, self._sampling))
+            group["lr"] = self.recipe.rate(self.step) * group["times"]
+        batch = self._sampler.draw(self.recipe.batch_size, self._sampling)
+        loss = self._sampler.loss(self.model, batch)  # type: ignore[arg-type]
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         if self.recipe.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         self._optimizer.step()
+        if isinstance(self.model, Reader):
+            self.model.keep_slopes_positive()
         return loss.item()
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the parameters, those that score distances apart: they have a rate of their own and do not decay."""
+        if not isinstance(self.model, Reader):
+            return [{"params": [*self.model.parameters()], "times": 1.0}]
+        apart = self.model.by_distance
+        others = [each for each in self.model.parameters() if not any(each is one for one in apart)]
+        return [
+            {"params": others, "times": 1.0},
+            {"params": apart, "times": self.recipe.distance_rate, "weight_decay": 0.0},
+        ]
 
     def _check(self, began: float) -> Progress:
         measured = metrics.measure(self.config.task.domain, self._decoder, self._sampler)

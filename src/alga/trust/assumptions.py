@@ -9,6 +9,7 @@ import math
 from typing import Final
 
 VERSION: Final = "ieee-1"  # of the assumptions below
+TEXT_VERSION: Final = "ieee-text-1"  # of those for networks that read texts of any length
 EXP_UNITS: Final = 8  # times (positions + 1)
 ERF_UNITS: Final = 16
 

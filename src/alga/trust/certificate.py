@@ -49,12 +49,22 @@ class Bound:
         return self.margin is not None and 0 < self.margin < math.inf
 
 
+@dataclass(frozen=True)
+class Outside:
+    """The largest share of attention outside a situation, in a text of any length: by which head, and where."""
+
+    share: float
+    head: int
+    prompt: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proof:
     """Rigorous margin bounds over all prompts, and the assumptions they need (docs/proof.md)."""
 
     assumptions: str
     bounds: tuple[Bound, ...]
+    outside: Outside | None = None  # of a network that reads whole texts
 
     def covers(self, arithmetic: str) -> bool:
         """Return whether every prompt is proven right in a number format."""
@@ -68,7 +78,9 @@ class Proof:
     @classmethod
     def of(cls, content: dict[str, Any]) -> Proof:
         """Read a proof from parsed JSON."""
-        proof = cls(assumptions=content["assumptions"], bounds=tuple(Bound(**bound) for bound in content["bounds"]))
+        outside = None if content.get("outside") is None else Outside(**content["outside"])
+        bounds = tuple(Bound(**bound) for bound in content["bounds"])
+        proof = cls(assumptions=content["assumptions"], bounds=bounds, outside=outside)
         if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):
             raise TypeError("a proven margin must be a number or null")
         return proof
@@ -108,6 +120,8 @@ class Certificate:
             raise TypeError(f"least_margin must be a finite number or null, got {self.least_margin!r}")
         if self.certified and self.failures:
             raise ValueError(f"it claims to be certified with {len(self.failures):,} failures")
+        if self.certified and self.strength == "sampled":
+            raise ValueError("it claims to be certified by samples")
         if self.certified and self.altered:
             raise ValueError(f"it claims to be certified with an altered network ({self.altered})")
         if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
@@ -125,6 +139,8 @@ class Certificate:
         right = self.prompts - len(self.failures)
         if not self.certified:
             why = f"; it was altered: {self.altered}" if self.altered else ""
+            if not self.failures and self.strength == "sampled":
+                why += "; what lies outside these is not bounded, so they are a sample"
             return f"not certified: {right:,} of {self.prompts:,} prompts right{why}"
         how = self.strength
         if self.proof is not None:
@@ -137,12 +153,19 @@ class Certificate:
 
     def with_proof(self, proof: Proof) -> Certificate:
         """Return a copy with a proof; *proven* if the proof covers the format it was checked in."""
-        proven = self.certified and proof.covers(self.dtype)
-        return replace(self, proof=proof, strength="proven" if proven else self.strength)
+        proven = not self.failures and not self.altered and proof.covers(self.dtype)
+        strength = "proven" if proven else self.strength
+        return replace(self, proof=proof, certified=self.certified or proven, strength=strength)
+
+    def as_sample(self) -> Certificate:
+        """Return a copy that certifies nothing: the prompts were right, but more than they decides."""
+        return replace(self, certified=False, strength="sampled")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as JSON-ready values, in a stable order."""
         content = asdict(self)
+        if self.proof is not None and self.proof.outside is None:
+            del content["proof"]["outside"]
         return {key: value for key, value in content.items() if key not in ("proof", "altered") or value}
 
     def to_json(self) -> str:

@@ -97,7 +97,7 @@ def _batched(solver: Solver) -> Method:
 def _looks_ahead(solver: Solver) -> bool:
     """Return whether a lookahead network belongs to this one, as for the shipped adder."""
     try:
-        return solver.companion is not solver
+        return solver.runner("lookahead") is not solver
     except AlgaError:
         return False
 
@@ -106,7 +106,7 @@ def _plainly(solver: Solver) -> Callable[[str, str], str | None]:
     """Return the paper's procedure: one problem, no cache, one thread."""
     import torch
 
-    procedure, tokens, model = solver.procedure, solver.run.config.tokens, solver.run.model
+    procedure, tokens, model = solver.procedure, solver.run.config.step_tokens, solver.run.model
 
     @torch.inference_mode()
     def add(x: str, y: str) -> str | None:

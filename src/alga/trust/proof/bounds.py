@@ -40,7 +40,7 @@ MAX_GRAM_SIZE: Final = 9_000_000  # side * (side + longer side) up to which SLAC
 LOST: Final = 4 * FLOAT64.unit  # relative to the magnitudes, for each term of a sum of either sign
 
 
-def gamma(terms: int, unit: Array) -> Array:
+def gamma(terms: int | Ids, unit: Array) -> Array:
     """Return the relative error of a sum of `terms` terms, in any order."""
     share = terms * unit
     if bool((share > 0.01).any()):

@@ -16,10 +16,12 @@ from typing import Final
 import numpy as np
 
 from alga.network.forward import erf
+from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms
 from alga.trust.proof.rounding import (
     EPSILON,
     Rounding,
+    SoftmaxRounding,
     embedding_error,
     gelu_bend,
     gelu_error,
@@ -140,34 +142,38 @@ def attention(
     for head in range(heads):
         e, d = (slice(head * (a.shape[-1] // heads), (head + 1) * (a.shape[-1] // heads)) for a in (q, v))
         queries, keys = (map_.matrix[e] * y.scale_D for map_ in maps[:2])
-        mixed_BQD[..., d], mixed_own_ABQD[..., d], mixed_off_ABQD[..., d], moved = _head(
+        mixed_BQD[..., d], mixed_own_ABQD[..., d], mixed_off_ABQD[..., d], moved = head_mix(
             (q[..., e], q_own[..., e], q_off[..., e], query.radius_ABL, queries),
             (k[..., e], k_own[..., e], k_off[..., e], y.radius_ABL, keys),
             (v[..., d], v_own[..., d], v_off[..., d], maps[2].matrix[d] * y.scale_D, out.matrix[:, d]),
-            hidden_QL,
+            np.where(hidden_QL, -np.inf, 0.0),
+            SoftmaxRounding(EXP_UNITS * (y.mid_BLD.shape[1] + 1), np.array(y.mid_BLD.shape[1])),
             rounding,
         )
         moved_ABQ += moved
-    return _added(x, (mixed_BQD, mixed_own_ABQD, mixed_off_ABQD), moved_ABQ, out, rounding)
+    return added(x, (mixed_BQD, mixed_own_ABQD, mixed_off_ABQD), moved_ABQ, out, rounding)
 
 
-def _head(
+def head_mix(
     query: tuple[Array, Array, Array, Array, Array],
     key: tuple[Array, Array, Array, Array, Array],
     value: tuple[Array, Array, Array, Array, Array],
-    hidden_QL: Array,
+    bias_BQL: Array,
+    softmax: SoftmaxRounding,
     rounding: Rounding,
 ) -> tuple[Array, Array, Array, Array]:
     """Return one head's mix of values, its rounding errors, its total errors, and its movement with the input.
 
-    The movement is measured after the out map.
+    `bias_BQL` is exact and added to the scores, minus infinity where nothing is seen. The movement is measured after
+    the out map.
     """
+    hidden_BQL = np.isneginf(bias_BQL)
     (q, q_own, q_off, rq_ABQ, w_q), (k, k_own, k_off, r_ABL, w_k), (v, v_own, v_off, w_v, w_o) = query, key, value
     width, positions = q.shape[-1], k.shape[1]
     root = 1 / math.sqrt(width)
-    scores_BQL = np.where(hidden_QL, -np.inf, (q * root) @ k.swapaxes(1, 2))
-    gap_BQL = np.where(hidden_QL, 0, scores_BQL.max(axis=-1, keepdims=True) - scores_BQL)
-    weights_BQL = np.where(hidden_QL, 0, np.exp(-gap_BQL))
+    scores_BQL = (q * root) @ k.swapaxes(1, 2) + bias_BQL
+    gap_BQL = np.where(hidden_BQL, 0, scores_BQL.max(axis=-1, keepdims=True) - scores_BQL)
+    weights_BQL = np.where(hidden_BQL, 0, np.exp(-gap_BQL))
     weights_BQL /= weights_BQL.sum(axis=-1, keepdims=True)
     mixed_BQE = weights_BQL @ v
 
@@ -181,9 +187,10 @@ def _head(
     rest += np.abs(q * root) @ k_own.swapaxes(-1, -2)
     rest += lengths(q_off)[..., None] * lengths(k_off)[:, :, None] * root
     products = fused(q * root, q_off * root) @ fused(k, k_off).swapaxes(-1, -2)
+    products = products + np.where(hidden_BQL, 0, np.abs(bias_BQL))
     rest += sum_error(width + 8, products * SLACK, rounding)
-    moves = np.where(hidden_QL, 0, (first + rest) * SLACK)
-    first = np.where(hidden_QL, 0, first)
+    moves = np.where(hidden_BQL, 0, (first + rest) * SLACK)
+    first = np.where(hidden_BQL, 0, first)
 
     # The effect on the weights, hence on the mix; a common factor of all weights cancels.
     sure_BQL = weights_BQL * SLACK + 1e-290
@@ -201,7 +208,7 @@ def _head(
     # The values move too, and the mix is rounded.
     most_ABQL = sure_BQL * np.exp(moves) * shrunk[..., None] * SLACK
     moved_ABQ += (most_ABQL * (r_ABL * norms(w_o @ w_v, 6) + _product_lost(w_o, w_v) * r_ABL)[:, :, None]).sum(axis=-1)
-    wrong = weight_errors(gap_BQL + 2 * moves.max(axis=-1, keepdims=True), most_ABQL, positions, rounding)
+    wrong = weight_errors(gap_BQL + 2 * moves.max(axis=-1, keepdims=True), most_ABQL, softmax, rounding)
     own_ABQE = most_ABQL @ v_own + (most_ABQL * wrong + 16 * rounding.least[..., None]) @ fused(v, v_off)
     off_ABQE = own_ABQE + most_ABQL @ v_off
     off_ABQE += shrunk[..., None] * np.einsum(
@@ -214,7 +221,7 @@ def _product_lost(a: Array, b: Array) -> Array:
     return len(b) * LOST * lengths(a.ravel()) * lengths(b.ravel())
 
 
-def _added(x: Ball, inner: tuple[Array, Array, Array], moved_ABQ: Array, out: Affine, rounding: Rounding) -> Ball:
+def added(x: Ball, inner: tuple[Array, Array, Array], moved_ABQ: Array, out: Affine, rounding: Rounding) -> Ball:
     """Return `x` plus a linear map of `inner`, which moves by up to `moved_ABQ` after the map.
 
     `inner` is a midpoint, its rounding errors, and its total error per component.
@@ -246,7 +253,7 @@ def feed_forward(x: Ball, y: Ball, hidden: Affine, out: Affine, rounding: Roundi
     rounded_ABLF += 1e-12 * off_ABLF  # the slopes' own rounding
     moved_ABL = (steep_BL * y.radius_ABL + bent_ABL) * SLACK
     gelu_off_ABLF = GELU_SLOPE * off_ABLF + rounded_ABLF
-    return _added(x, (h_BLF * phi_BLF, rounded_ABLF, gelu_off_ABLF), moved_ABL, out, rounding)
+    return added(x, (h_BLF * phi_BLF, rounded_ABLF, gelu_off_ABLF), moved_ABL, out, rounding)
 
 
 def margins(y: Ball, head: Array, right_BL: Ids, rounding: Rounding) -> tuple[Array, Array]:

@@ -6,11 +6,13 @@ Shapes: A number formats, B batch, L positions, Q positions computed, D width, F
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
+from alga.trust.assumptions import ERF_UNITS
 from alga.trust.proof.bounds import FLOAT64, MAX_MAGNITUDE, SLACK, Array, NumberFormat, applied, gamma, lengths
 
 EPSILON: Final = 1e-5  # of LayerNorm
@@ -22,6 +24,14 @@ class Rounding:
     def __init__(self, formats: tuple[NumberFormat, ...]) -> None:
         self.unit = np.array([a.unit + FLOAT64.unit for a in formats])[:, None, None]
         self.least = np.array([a.least + FLOAT64.least for a in formats])[:, None, None]
+
+
+@dataclass(frozen=True)
+class SoftmaxRounding:
+    """What rounds a softmax: the relative error of exp in units, and how many terms are not zero, in each format."""
+
+    exp_units: int
+    terms: NDArray[np.int64]  # one number, or one for each format, to broadcast over weights (ABQL)
 
 
 # --- rounding errors of one operation ---------------------------------------------------------------------------------
@@ -57,10 +67,10 @@ def moment_errors(n: int, mean: Array, spread: Array, root: Array, rounding: Rou
     return off_mean * SLACK, (off_root + 8 * unit) * SLACK
 
 
-def weight_errors(gap_ABQL: Array, weights_ABQL: Array, positions: int, rounding: Rounding) -> Array:
+def weight_errors(gap_ABQL: Array, weights_ABQL: Array, softmax: SoftmaxRounding, rounding: Rounding) -> Array:
     """Bound the relative error of attention weights, given each score's distance to the largest."""
     unit = rounding.unit[..., None]
-    own = unit * gap_ABQL + EXP_UNITS * (positions + 1) * unit + gamma(2 * positions + 8, unit)
+    own = unit * gap_ABQL + softmax.exp_units * unit + gamma(2 * softmax.terms + 8, unit)
     whole = own + (weights_ABQL * own).sum(axis=-1, keepdims=True)
     return np.where(whole < 0.01, 1.03 * whole, np.inf)
 

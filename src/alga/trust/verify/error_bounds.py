@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alga.trust.verify.balls import Array, BallNetwork, ExactValues, Ids
 
 UNITS: Final = {"float64": (2.0**-53, 2.0**-1022), "float32": (2.0**-24, 2.0**-126)}  # roundoff, least normal number
 SLACK: Final = 1 + 1e-6
+
+Part = tuple[Array, Array, Array, Array]  # exact values, rounding errors, total errors, the map times the gain
 
 
 def _lengths(v: Array) -> Array:
@@ -53,6 +56,21 @@ class Normed:
     shifted: Array  # error as a multiple of the gain
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a head sees: exact weights and scores (minus infinity where hidden), what is added to scores, as sizes."""
+
+    weights: Array
+    scores: Array
+    added: Array
+    units: float  # of relative error in a weight, besides those of its score
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """What is not seen."""
+        return np.isneginf(self.scores)
+
+
 class ErrorBounds:
     """Propagates the errors of one number format through a network whose exact values are known."""
 
@@ -62,13 +80,17 @@ class ErrorBounds:
 
     def margins(self, right_BQ: Ids) -> Array:
         """Bound how much the right token's logit may lose against each other's (BQV)."""
-        head = self.network.head
         off = _lengths(self._sum(1, np.abs(self.values.kept["x"])))
         stream = "x"
         for i in range(self.shape.layers):
             off = self._attention(i, stream, off)
             off = self._feed_forward(i, off)
             stream = f"{i}.y"
+        return self._lost(stream, off, right_BQ)
+
+    def _lost(self, stream: str, off: Array, right_BQ: Ids) -> Array:
+        """Bound the same, given the error of the last stream."""
+        head = self.network.head
         y = self._norm("final_norm", stream, off)
         own, _ = self._linear(y, head, np.zeros(len(head)))
         apart_VV = _lengths((head[:, None] - head) * y.gain)
@@ -164,53 +186,58 @@ class ErrorBounds:
             e, w = (
                 slice(head * (n // heads), (head + 1) * (n // heads)) for n in (own["q"].shape[-1], exact.shape[-1])
             )
-            seen = {"q": slice(skip, None), "k": slice(None)}
+            parts = {"q": slice(skip, None), "k": slice(None)}
             q, k = (
                 (kept[f"{i}.{n}"][:, s, e], own[n][:, s, e], moved[n][:, s, e], maps[f"{i}.{n}"][0][e] * gain)
-                for n, s in seen.items()
+                for n, s in parts.items()
             )
-            scores_BQL, along_BQLD, tied_BQL = self._scores(q, k, r, r[:, skip:], weights_BQL)
-            out = maps[f"{i}.out"][0][:, w]
-            v, v_own, v_moved = kept[f"{i}.v"][..., w], own["v"][..., w], moved["v"][..., w]
-            # Weights move with the scores; a common factor of all weights cancels.
-            sure = weights_BQL * SLACK + 1e-290
-            shrunk = np.exp((sure * scores_BQL).sum(axis=-1, keepdims=True)) * SLACK
-            value_BLD = v @ out.T
-            value_BQLD = value_BLD[:, None] - (weights_BQL @ value_BLD)[:, :, None]
-            value_BQL = self._up(_lengths(value_BQLD))
-            slope = ((weights_BQL[..., None] * value_BQLD).swapaxes(-1, -2) @ along_BQLD).reshape(B, Q, -1)
-            bent = (np.expm1(scores_BQL) - tied_BQL + 1e-9 * scores_BQL) * SLACK
-            total += shrunk[..., 0] * (self._up(_lengths(slope)) * r[:, skip:] + (sure * bent * value_BQL).sum(axis=-1))
-            # Values move, and everything is rounded.
-            grown = sure * np.exp(scores_BQL) * shrunk * SLACK
-            total += (grown * (self._up(stretch(out @ (maps[f"{i}.v"][0][w] * gain))) * r)[:, None]).sum(axis=-1)
-            gap = np.where(self.values.hidden[skip:], 0, (q[0] / math.sqrt(q[0].shape[-1])) @ k[0].swapaxes(1, 2))
-            gap = np.where(self.values.hidden[skip:], -np.inf, gap)
-            gap = np.where(self.values.hidden[skip:], 0, self._up(gap.max(axis=-1, keepdims=True) - gap))
-            wrong = self.unit * (gap + 2 * scores_BQL.max(axis=-1, keepdims=True) + 8 * (L + 1) + 1.01 * (2 * L + 8))
-            wrong = wrong + (grown * wrong).sum(axis=-1, keepdims=True)
-            wrong = np.where(wrong < 0.01, 1.03 * wrong, np.inf)
-            own_out[..., w] = (grown @ v_own + (grown * wrong + 16 * self.least) @ (np.abs(v) + v_moved)) * SLACK
-            apart = np.abs(v[:, None] - exact[:, :, None, w]) + self.values.tiny
-            shifted = np.einsum("bql,bqle->bqe", sure * np.expm1(scores_BQL) * shrunk, apart)
-            moved_out[..., w] = (own_out[..., w] + grown @ v_moved + shifted) * SLACK
+            hidden_QL = self.values.hidden[skip:]
+            scores_BQL = (q[0] / math.sqrt(q[0].shape[-1])) @ k[0].swapaxes(1, 2)
+            seen = Seen(
+                weights_BQL, np.where(hidden_QL, -np.inf, scores_BQL), np.zeros(L), 8 * (L + 1) + 1.01 * (2 * L + 8)
+            )
+            v = kept[f"{i}.v"][..., w], own["v"][..., w], moved["v"][..., w], maps[f"{i}.v"][0][w] * gain
+            more, own_out[..., w], moved_out[..., w] = self._mixed(
+                q, k, v, maps[f"{i}.out"][0][:, w], seen, r, exact[..., w]
+            )
+            total += more
         before = kept[stream][:, skip:]
         return (self._out(f"{i}.out", before, off[:, skip:], (exact, own_out, moved_out)) + total) * SLACK
 
-    def _scores(
-        self,
-        query: tuple[Array, Array, Array, Array],
-        key: tuple[Array, Array, Array, Array],
-        r_BL: Array,
-        r_BQ: Array,
-        weights_BQL: Array,
+    def _mixed(
+        self, query: Part, key: Part, value: Part, out: Array, seen: Seen, r_BL: Array, exact_BQE: Array
     ) -> tuple[Array, Array, Array]:
+        """Return how far one head's mix moves after the out map, its rounding errors, and its total errors."""
+        r_BQ, weights_BQL, (v, v_own, v_moved, w_v) = r_BL[:, -query[0].shape[1] :], seen.weights, value
+        B, Q = weights_BQL.shape[:2]
+        moves_BQL, along_BQLD, tied_BQL = self._moves(query, key, r_BL, r_BQ, seen)
+        # Weights move with the scores; a common factor of all weights cancels.
+        sure = weights_BQL * SLACK + 1e-290
+        shrunk = np.exp((sure * moves_BQL).sum(axis=-1, keepdims=True)) * SLACK
+        value_BLD = v @ out.T
+        value_BQLD = value_BLD[:, None] - (weights_BQL @ value_BLD)[:, :, None]
+        value_BQL = self._up(_lengths(value_BQLD))
+        slope = ((weights_BQL[..., None] * value_BQLD).swapaxes(-1, -2) @ along_BQLD).reshape(B, Q, -1)
+        bent = (np.expm1(moves_BQL) - tied_BQL + 1e-9 * moves_BQL) * SLACK
+        total = shrunk[..., 0] * (self._up(_lengths(slope)) * r_BQ + (sure * bent * value_BQL).sum(axis=-1))
+        # Values move, and everything is rounded.
+        grown = sure * np.exp(moves_BQL) * shrunk * SLACK
+        total += (grown * (self._up(stretch(out @ w_v)) * r_BL)[:, None]).sum(axis=-1)
+        gap = np.where(seen.hidden, 0, self._up(seen.scores.max(axis=-1, keepdims=True) - seen.scores))
+        wrong = self.unit * (gap + 2 * moves_BQL.max(axis=-1, keepdims=True) + seen.units)
+        wrong = wrong + (grown * wrong).sum(axis=-1, keepdims=True)
+        wrong = np.where(wrong < 0.01, 1.03 * wrong, np.inf)
+        own = (grown @ v_own + (grown * wrong + 16 * self.least) @ (np.abs(v) + v_moved)) * SLACK
+        apart = np.abs(v[:, None] - exact_BQE[:, :, None]) + self.values.tiny
+        shifted = np.einsum("bql,bqle->bqe", sure * np.expm1(moves_BQL) * shrunk, apart)
+        return total, own, (own + grown @ v_moved + shifted) * SLACK
+
+    def _moves(self, query: Part, key: Part, r_BL: Array, r_BQ: Array, seen: Seen) -> tuple[Array, Array, Array]:
         """Return how far scores move relative to each other, the gradients along the query, and the query's part."""
         (q, q_own, q_moved, w_q), (k, k_own, k_moved, w_k) = query, key
         width = q.shape[-1]
         root = 1 / math.sqrt(width)
-        hidden = self.values.hidden[-q.shape[1] :]
-        key_BQLE = k[:, None] - (weights_BQL @ k)[:, :, None]
+        key_BQLE = k[:, None] - (seen.weights @ k)[:, :, None]
         along_BQLD = key_BQLE @ (w_q * root)
         by_query = r_BQ[..., None] * self._up(_lengths(along_BQLD))
         rest = r_BL[:, None] * self._up(_lengths(q @ (w_k * root)))[..., None]
@@ -218,6 +245,6 @@ class ErrorBounds:
         rest = rest + np.abs(q * root) @ k_own.swapaxes(1, 2)
         rest = rest + _lengths(q_moved)[..., None] * _lengths(k_moved)[:, None] * root
         sizes = (np.abs(q) + q_moved) @ (np.abs(k) + k_moved).swapaxes(1, 2) * root
-        rest = rest + self._sum(width + 8, self._up(sizes))
-        moves = np.where(hidden, 0, (by_query + rest) * SLACK)
-        return moves, along_BQLD, np.where(hidden, 0, by_query)
+        rest = rest + self._sum(width + 8, self._up(sizes + seen.added))
+        moves = np.where(seen.hidden, 0, (by_query + rest) * SLACK)
+        return moves, along_BQLD, np.where(seen.hidden, 0, by_query)

@@ -1,0 +1,70 @@
+"""The two kinds of networks, and all that depends on which one it is: one answers prompts, one reads whole texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from alga.base.errors import AlgaError
+from alga.network.config import ModelConfig
+from alga.network.reader_config import ReaderConfig
+from alga.network.texts import Texts
+from alga.network.tokens import Tokens
+from alga.tasks import Task, Whole
+
+if TYPE_CHECKING:
+    from alga.network.decoder import Array, Decoder
+    from alga.network.model import Transformer
+    from alga.network.reader import Reader
+    from alga.network.reader_decoder import ReaderDecoder
+
+AnyShape = ModelConfig | ReaderConfig
+AnyTokens = Tokens | Texts
+AnyDecoder: TypeAlias = "Decoder | ReaderDecoder"
+
+
+def tokens_of(task: Task) -> AnyTokens:
+    """Return the tokens of the networks that learn a task."""
+    return Texts.of(cast(Whole, task)) if task.engine == "whole" else Tokens.of(task.domain)
+
+
+def shape_class(task: Task) -> type[AnyShape]:
+    """Return the class of the shapes of networks that learn a task."""
+    return ReaderConfig if task.engine == "whole" else ModelConfig
+
+
+def shape_of(settings: Mapping[str, Any]) -> AnyShape:
+    """Return the shape that stored settings describe."""
+    others = {name: value for name, value in settings.items() if name != "kind"}
+    if "kind" not in settings:
+        return ModelConfig(**others)
+    if settings["kind"] != ReaderConfig.kind:
+        raise AlgaError(f"unknown kind of network {settings['kind']!r}; there is {ReaderConfig.kind}")
+    return ReaderConfig(**others)
+
+
+def decoder_of(source: Any, tokens: AnyTokens) -> AnyDecoder:
+    """Return the greedy decoder of a network."""
+    if isinstance(tokens, Texts):
+        from alga.network.reader_decoder import ReaderDecoder
+
+        return ReaderDecoder(source, tokens)
+    from alga.network.decoder import Decoder
+
+    return Decoder(source, tokens)
+
+
+def new_module(shape: AnyShape) -> Transformer | Reader:
+    """Return a torch module of a shape, with torch's initial weights."""
+    from alga.network.model import Transformer
+    from alga.network.reader import Reader
+
+    return Reader(shape) if isinstance(shape, ReaderConfig) else Transformer(shape)
+
+
+def module_of(weights: Mapping[str, Array], shape: AnyShape) -> Transformer | Reader:
+    """Return a torch module with the given weights, which are copied."""
+    from alga.network.model import Transformer
+    from alga.network.reader import Reader
+
+    return Reader.of(weights, shape) if isinstance(shape, ReaderConfig) else Transformer.of(weights, shape)

@@ -1,0 +1,143 @@
+"""The reader: a decoder-only Transformer that reads a whole text and continues it.
+
+Attention is ordinary and hides nothing but the future. A score is query · key plus a learned number for the coupled
+distance between two tokens (their places' difference), which falls by a learned slope beyond `reach`; each head has a
+sink, a constant in the denominator, so that "nothing there" differs from "something there".
+
+Shapes: B batch, L positions, D width, H heads, E width of a head, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from alga.network.reader_config import SIDES, ReaderConfig
+from alga.tasks.whole import NEXT, OWN
+
+LEAST_SLOPE: Final = 1 / 64  # that training leaves
+
+
+class ReaderAttention(nn.Module):
+    """Causal attention over all positions, by content and by coupled distance."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.heads, self.reach, self.keys, self.window = config.heads, config.reach, config.keys, config.window
+        self.distances = nn.Parameter(torch.zeros(config.heads, 2 * config.reach + 1))
+        self.slopes = nn.Parameter(torch.ones(config.heads, SIDES))
+        self.sinks = nn.Parameter(torch.zeros(config.heads))
+        self.project_in = nn.Linear(config.width, config.width * (3 if config.keys else 1))
+        self.project_out = nn.Linear(config.width, config.width)
+        nn.init.xavier_uniform_(self.project_in.weight)
+        nn.init.zeros_(self.project_in.bias)
+        nn.init.zeros_(self.project_out.bias)
+
+    def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the attention, and the logarithm of each weight before it is divided, the sink's last (BHLM)."""
+        B, L, D = x_BLD.shape
+        parts = [part.view(B, L, self.heads, -1).transpose(1, 2) for part in self.project_in(x_BLD).split(D, dim=-1)]
+        scores_BHLL = self.score(distance_BLL)
+        if self.keys:
+            scores_BHLL = scores_BHLL + (parts[0] / math.sqrt(D // self.heads)) @ parts[1].transpose(2, 3)
+        if self.window:
+            hidden_BLL = hidden_BLL | (distance_BLL < OWN) | (distance_BLL > NEXT)
+        scores_BHLL = scores_BHLL.masked_fill(hidden_BLL[:, None], -math.inf)
+        sinks_BHL1 = self.sinks.view(1, -1, 1, 1).expand(B, -1, L, 1)
+        scores_BHLM = torch.cat([scores_BHLL, sinks_BHL1], dim=-1)
+        mixed = scores_BHLM.softmax(dim=-1)[..., :-1] @ parts[-1]
+        return self.project_out(mixed.transpose(1, 2).reshape(B, L, D)), scores_BHLM
+
+    def score(self, distance_BLL: Tensor) -> Tensor:
+        """Return the part of each score that depends on the coupled distance alone (BHLL)."""
+        near = self.distances[:, distance_BLL.clamp(-self.reach, self.reach) + self.reach]
+        below, above = (-self.reach - distance_BLL).clamp_min(0), (distance_BLL - self.reach).clamp_min(0)
+        far = self.slopes[:, 0].view(-1, 1, 1, 1) * below + self.slopes[:, 1].view(-1, 1, 1, 1) * above
+        return (near - far).transpose(0, 1)
+
+
+class ReaderLayer(nn.Module):
+    """Attention and a feed-forward network, each after a LayerNorm and with a residual connection."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(config.width)
+        self.attention = ReaderAttention(config)
+        self.feed_forward_norm = nn.LayerNorm(config.width)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(config.width, config.hidden), nn.GELU(), nn.Linear(config.hidden, config.width)
+        )
+
+    def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the layer's result and its scores."""
+        attended_BLD, scores_BHLM = self.attention(self.attention_norm(x_BLD), distance_BLL, hidden_BLL)
+        x_BLD = x_BLD + attended_BLD
+        return x_BLD + self.feed_forward(self.feed_forward_norm(x_BLD)), scores_BHLM
+
+
+class Reader(nn.Module):
+    """A Transformer that reads whole texts."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocabulary, config.width)
+        self.part_embedding = nn.Embedding(2, config.width)
+        self.layers = nn.ModuleList(ReaderLayer(config) for _ in range(config.layers))
+        self.final_norm = nn.LayerNorm(config.width)
+        self.head = nn.Linear(config.width, config.vocabulary, bias=False)
+
+    @classmethod
+    def of(cls, weights: Mapping[str, NDArray[np.float32]], config: ReaderConfig) -> Reader:
+        """Build a network from a configuration and matching weights, which are copied."""
+        with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
+            network = cls(config).to(torch.float32)
+            network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        return network.eval()
+
+    @property
+    def parameter_count(self) -> int:
+        """The number of trained parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @property
+    def vocabulary_weight(self) -> Tensor:
+        """The map from the last layer to the logits."""
+        return self.head.weight
+
+    @property
+    def by_distance(self) -> list[nn.Parameter]:
+        """The parameters that score distances; they are few and learn at a rate of their own."""
+        attentions = [layer.attention for layer in self.layers]
+        return [part for each in attentions for part in (each.distances, each.slopes, each.sinks)]  # type: ignore[misc, union-attr]
+
+    @torch.no_grad()
+    def keep_slopes_positive(self) -> None:
+        """Raise slopes that a training step has made too small."""
+        for layer in self.layers:
+            layer.attention.slopes.clamp_(min=LEAST_SLOPE)  # type: ignore[union-attr, operator]
+
+    def forward(
+        self, ids_BL: Tensor, parts_BL: Tensor, places_BL: Tensor, scores: list[Tensor] | None = None
+    ) -> Tensor:
+        """Return the next token's logits at every position; a negative place is padding, which nothing attends to.
+
+        A list given as `scores` receives each layer's scores (BHLM), the sink's last.
+        """
+        L = ids_BL.shape[1]
+        x_BLD = self.token_embedding(ids_BL) + self.part_embedding(parts_BL)
+        distance_BLL = places_BL[:, None, :] - places_BL[:, :, None]
+        later_LL = torch.ones(L, L, dtype=torch.bool, device=ids_BL.device).triu(1)
+        hidden_BLL = later_LL | (places_BL < 0)[:, None, :]
+        for layer in self.layers:
+            x_BLD, scores_BHLM = layer(x_BLD, distance_BLL, hidden_BLL)
+            if scores is not None:
+                scores.append(scores_BHLM)
+        logits_BLV: Tensor = self.head(self.final_norm(x_BLD))
+        return logits_BLV

@@ -1,0 +1,172 @@
+"""Situations -> tokens, and questions -> their continuation: greedy generation by a reader.
+
+Both run the same compiled code. A situation is evaluated as if nothing else were in the text: the certificate bounds
+what the rest can change. A torch module runs in torch if it has hooks or replaced parts, or several layers; it then
+attends to the whole text at every token.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.network.compiled_reader import CompiledReader, Ids
+from alga.network.reader_config import ReaderConfig
+from alga.network.step import Step
+from alga.network.texts import Texts
+
+if TYPE_CHECKING:
+    from alga.network.reader import Reader
+    from alga.network.reader_module import ReaderModule
+
+PLACES_AT_ONCE: Final = 4096  # between two calls of `watch`
+
+Array = NDArray[np.float32]
+
+
+class ReaderSource(Protocol):
+    """Where a decoder gets its network: arrays, until it is opened as a torch module; from then on the module."""
+
+    @property
+    def shape(self) -> ReaderConfig:
+        """The shape of the network."""
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """The weights by the names of a weight file."""
+
+    @property
+    def opened(self) -> Reader | None:
+        """The torch module, if it was asked for: it may have been changed, so it is what runs."""
+
+    @property
+    def model(self) -> Reader:
+        """The torch module, built on first use."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The continuation of a question, with the margin of each of its tokens."""
+
+    text: str
+    margins: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one token attended to: the weight of each token of the text so far, and of the sink, by each head."""
+
+    text: str
+    weights: NDArray[np.float64]  # heads x tokens
+    sinks: NDArray[np.float64]  # heads
+
+
+class ReaderDecoder:
+    """Greedy generation by one reader. Counts its network calls."""
+
+    def __init__(self, source: Any, texts: Texts) -> None:
+        self.tokens = texts
+        self.network_calls = 0
+        self._source: ReaderSource = source
+        self._working: ReaderModule | None = None
+
+    @property
+    def model(self) -> Reader:
+        """The network as a torch module."""
+        return self._source.model
+
+    def __call__(self, prompts: Sequence[str]) -> list[Step]:
+        """Write the token of each situation."""
+        compiled = self._compiled()
+        if compiled is None:
+            return self.by_torch(prompts)
+        ids, margins = compiled.situations(*self.tokens.situations(prompts)) if prompts else ([], [])
+        return self._steps(prompts, ids, margins)
+
+    def by_torch(self, prompts: Sequence[str]) -> list[Step]:
+        """Write the token of each situation by the torch module: for a second check, and for altered networks."""
+        ids, margins = self._module.situations(*self.tokens.situations(prompts)) if prompts else ([], [])
+        return self._steps(prompts, ids, margins)
+
+    def continued(self, question: str, limit: int, watch: Callable[[int], None] = lambda _: None) -> Written:
+        """Continue a question until the stop token, or for `limit` tokens; `watch` is told how many there are."""
+        compiled = self._compiled()
+        kinds, places = self.tokens.kinds(question), self.tokens.places(question)
+        answer = np.full(limit + 1, kinds[-1])
+        margins: list[NDArray[np.float64]] = []
+        before = kinds[:-1], places[:-1]  # without `=`, which begins the answer
+        order = np.argsort(before[1], kind="stable")
+        by_place = before[0][order], np.searchsorted(before[1][order], np.arange(int(places.max()) + 2))
+        written, size = 0, len(self.tokens.vocabulary)
+        while written < limit and not (written and answer[written] == self.tokens.stop + size):
+            end = min(limit, written + PLACES_AT_ONCE)
+            if compiled is not None:
+                margins.append(compiled.continue_text(by_place, answer, written, end, self.tokens.stop))
+            else:
+                margins.append(self._module.continue_text(*before, answer, written, end, self.tokens.stop))
+            written += len(margins[-1])
+            watch(written)
+        self.network_calls += written
+        text = "".join(self.tokens.vocabulary[kind - size] for kind in answer[1 : written + 1].tolist())
+        return Written(text, np.concatenate(margins))
+
+    def look(self, text: str, at: int) -> Look:
+        """Return what the token at an index of a text attends to in the first layer, over the whole text before it."""
+        seen = text[: at + 1]
+        kinds, places = self.tokens.kinds(seen), self.tokens.places(seen)
+        scores_HM = self._scores(kinds, places)
+        raised = np.exp(scores_HM - scores_HM.max(axis=-1, keepdims=True))
+        shares = raised / raised.sum(axis=-1, keepdims=True)
+        return Look(seen, shares[:, :-1], shares[:, -1])
+
+    def _scores(self, kinds: Ids, places: Ids) -> NDArray[np.float64]:
+        compiled = self._compiled()
+        distances = places - places[-1]
+        return self._module.scores(kinds, places) if compiled is None else compiled.scores(kinds, distances)
+
+    def refresh(self) -> None:
+        """Pack the weights again before the next prompt: fused optimisers and `.data` change them unnoticed."""
+        if self._working is not None:
+            self._working.refresh()
+
+    @property
+    def machine(self) -> dict[str, str | int]:
+        """Hardware and versions that it computes with; torch is included if the network was opened in it."""
+        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
+        return {
+            "platform": f"{platform.system()} {platform.machine()}",
+            **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in packages},
+        }
+
+    def _compiled(self) -> CompiledReader | None:
+        if self._source.opened is None and self._source.shape.layers == 1:
+            return self._plain
+        return self._module.compiled()
+
+    @cached_property
+    def _plain(self) -> CompiledReader:
+        """The stored network in compiled code: it runs while there is no torch module."""
+        return CompiledReader(self._source.arrays, self._source.shape)
+
+    @property
+    def _module(self) -> ReaderModule:
+        from alga.network.reader_module import ReaderModule
+
+        model = self._source.model
+        if self._working is None or self._working.model is not model:
+            self._working = ReaderModule(model, self._source.shape)
+        return self._working
+
+    def _steps(self, prompts: Sequence[str], ids: Sequence[int], margins: Sequence[float]) -> list[Step]:
+        self.network_calls += len(prompts)
+        texts = (self.tokens.vocabulary[i] for i in ids)
+        return [Step(prompt, text, text, margin) for prompt, text, margin in zip(prompts, texts, margins, strict=True)]

@@ -1,0 +1,171 @@
+"""Whole sums: one text that holds both numbers and their sum, and what each of its tokens depends on.
+
+    text    6 5 7 8 5 + 8 7 6 5 = 0 5 5 4 7 S
+    place   5 4 3 2 1 0 4 3 2 1 0 1 2 3 4 5 6
+
+The numbers stand as people write them, then the sum, units first. *Coupled places*: the digits of one column share a
+place, in the numbers and in the sum, so the token that writes a digit stands one place below it. A *situation* is what
+a token can see at its own place and the next: two columns and, unless it is `=`, itself. Two columns decide which token
+comes next, and there are finitely many: they are the domain.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from random import Random
+from typing import Final
+
+from alga.base.errors import AlgaError
+from alga.tasks.addition import Addition
+from alga.tasks.domain import Domain, Instance
+from alga.tasks.numbers import in_base, number, without_zeros
+from alga.tasks.procedure import Procedure, Task
+
+PLUS: Final = "+"
+EQUALS: Final = "="
+END: Final = "S"  # after the last digit of the sum
+QUESTION: Final = 0  # the two parts of a text; `=` begins the answer
+ANSWER: Final = 1
+OWN: Final = 0  # the two distances of a situation: a token's own place, and the next
+NEXT: Final = 1
+
+
+class Whole(Task):
+    """Addition of two numbers as one text; a network that has learned its situations continues the text."""
+
+    engine = "whole"
+
+    def __init__(self, base: int = 10) -> None:
+        self.serves = Addition(base)
+        self.name = in_base("addition-whole", base)
+        self.summary = f"{self.serves.summary}, read as one text"
+
+    @property
+    def procedure(self) -> Procedure:
+        return self.serves
+
+    @property
+    def digits(self) -> str:
+        """The digits of its numbers."""
+        return self.serves.layout.symbols
+
+    # --- texts --------------------------------------------------------------------------------------------------------
+
+    def question(self, *operands: str) -> str:
+        """Return what a network is given: the numbers without leading zeros.
+
+        >>> Whole().question("065785", "8765")
+        '65785+8765='
+        """
+        if len(operands) != self.serves.layout.arity:
+            raise AlgaError(f"{self.name} takes {self.serves.layout.arity} numbers, got {len(operands)}")
+        return PLUS.join(number(operand, self.digits) for operand in operands) + EQUALS
+
+    def answer(self, *operands: str) -> str:
+        """Return the exact continuation of a question, by arithmetic on whole numbers.
+
+        It has at least as many digits as the longest number, which matters if that has leading zeros.
+
+        >>> Whole().answer("65785", "8765"), Whole().answer("007", "5")
+        ('05547S', '210S')
+        """
+        return self.serves.oracle(*operands)[::-1].ljust(max(map(len, operands)), "0") + END
+
+    def read(self, written: str) -> str | None:
+        """Return the number that a continuation spells; None if it is not digits and `S`.
+
+        >>> Whole().read("05547S"), Whole().read("055"), Whole().read("5=S")
+        ('74550', None, None)
+        """
+        digits = written[:-1]
+        if not digits or not written.endswith(END) or not set(digits) <= set(self.digits):
+            return None
+        return without_zeros(digits[::-1])
+
+    def places(self, text: str) -> list[int]:
+        """Return the place of each token.
+
+        >>> Whole().places("12+3=51")
+        [2, 1, 0, 1, 0, 1, 2]
+        """
+        question, _, answer = text.partition(EQUALS)
+        found: list[int] = []
+        for operand in question.split(PLUS):
+            found += [*range(len(operand), 0, -1), 0]  # and that of the sign after it
+        return [*found, *range(1, len(answer) + 1)]
+
+    # --- situations ---------------------------------------------------------------------------------------------------
+
+    def situation(self, text: str, at: int) -> str:
+        """Return what the token at an index of the answer part can see at its own place and the next, as a short text.
+
+        >>> Whole().situation("65785+8765=05", 12), Whole().situation("65785+8765=", 10)
+        ('78+76=5', '5+5=')
+        """
+        equals = text.index(EQUALS)
+        return self._cut(text[:equals].split(PLUS), at - equals, text[at])
+
+    def situations(self, question: str, written: str) -> Iterator[str]:
+        """Yield the situation in which each token of `written` was written after `question`."""
+        operands = question[:-1].split(PLUS)
+        for place, token in enumerate(f"{EQUALS}{written[:-1]}"):
+            yield self._cut(operands, place, token)
+
+    def _cut(self, operands: Sequence[str], place: int, token: str) -> str:
+        if place == 0:
+            return PLUS.join(operand[-1] for operand in operands) + EQUALS
+        kept = (operand[: len(operand) - place + 1][-2:] if len(operand) >= place else "" for operand in operands)
+        return f"{PLUS.join(kept)}{EQUALS}{token}"
+
+    def seen(self, situation: str) -> list[tuple[str, int, int]]:
+        """Return the tokens of a situation, each with its part and distance; the last is the one that writes.
+
+        >>> Whole().seen("78+6=5")
+        [('7', 0, 1), ('8', 0, 0), ('6', 0, 0), ('5', 1, 0)]
+        """
+        question, _, token = situation.partition(EQUALS)
+        operands = question.split(PLUS)
+        if not token:
+            units = [(digit, QUESTION, NEXT) for digit in operands]
+            return [*units, *[(PLUS, QUESTION, OWN)] * (len(operands) - 1), (EQUALS, ANSWER, OWN)]
+        digits = [
+            (digit, QUESTION, NEXT if i < len(operand) else OWN)
+            for operand in operands
+            for i, digit in enumerate(operand, start=1)
+        ]
+        return [*digits, (token, ANSWER, OWN)]
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Every situation of texts of any length with the token that follows it, read off texts of up to three digits.
+
+        Each number may have ended before the own place, end there, or go on; a digit below decides the carry. Numbers
+        with leading zeros are included: more than there are, which does no harm.
+        """
+        instances: dict[str, Instance] = {}
+        for operands in self._short_numbers():
+            question, answer = PLUS.join(operands) + EQUALS, self.answer(*operands)
+            text = question + answer
+            for at in range(len(question) - 1, len(text) - 1):
+                prompt, output = self.situation(text, at), text[at + 1]
+                known = instances.setdefault(prompt, Instance(None, prompt, prompt, output))
+                if known.output != output:
+                    raise AlgaError(f"task {self.name}: {prompt!r} is followed by {known.output!r} and by {output!r}")
+        return Domain(self.name, self.digits, instances, self.summary)
+
+    def _short_numbers(self) -> Iterator[tuple[str, ...]]:
+        """Yield numbers whose texts hold every situation: one digit each, then two columns above one that may carry."""
+        arity = self.serves.layout.arity
+        yield from itertools.product(self.digits, repeat=arity)
+        carries = {self.answer(*[digit] * arity)[1:]: digit for digit in reversed(self.digits)}  # a digit for each
+        above = ["", *self.digits, *map("".join, itertools.product(self.digits, repeat=2))]
+        for lowest in carries.values():
+            for tops in itertools.product(above, repeat=arity):
+                yield tuple(top + lowest for top in tops)
+
+    def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
+        """Return one situation with the token that follows."""
+        prompt = rng.choice(list(self.domain))
+        return f"two columns of a text: {prompt} and then {answer(prompt)}"

@@ -1,0 +1,103 @@
+"""Attention outside a situation's two columns: a bound for every text of any length, by a convergent series.
+
+A token at place p sees its situation, at the distances 0 and 1, and everything else: at each place below, a digit of
+each number and of the answer (or the two signs); at each place above the next, a digit of each number. Scores fall by a
+slope per place beyond the reach, so what all of them can weigh together is a geometric series, whatever the length.
+
+Shapes: A number formats, K kinds of tokens, H heads, B situations.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alga.tasks.whole import NEXT, OWN
+from alga.trust.proof.bounds import SLACK, Array, Ids
+
+CUTS: Final = {"real": math.inf, "float64": 750.0, "float32": 105.0}  # exp of less than minus this is exactly zero
+MOST_OUTSIDE: Final = 0.01  # of all attention; more is not bounded further
+FAR: Final = 1.001  # more than the relative rounding of a far score, in any format
+
+
+@dataclass(frozen=True)
+class Distances:
+    """What one head adds to a score: a number for each distance up to the reach, a slope below and above, a sink."""
+
+    near: Array  # from -reach to reach
+    slopes: Array
+    sink: float
+
+    @property
+    def reach(self) -> int:
+        """The largest distance that has a number of its own."""
+        return len(self.near) // 2
+
+    def inside(self, distances: Ids) -> Array:
+        """Return what is added at the distances of a situation."""
+        found: Array = self.near[distances + self.reach]
+        return found
+
+    def series(self) -> tuple[float, float]:
+        """Bound the sums of exp(what is added) over all places below and over all above the next one.
+
+        Infinite if a slope is not positive.
+        """
+        values = {distance: float(self.near[distance + self.reach]) for distance in range(-self.reach, self.reach + 1)}
+        below = sum(math.exp(value) for distance, value in values.items() if distance < OWN)
+        above = sum(math.exp(value) for distance, value in values.items() if distance > NEXT)
+        ends = (self.near[0], self.near[-1])
+        tails = [
+            math.exp(end) / math.expm1(slope) if slope > 0 else math.inf
+            for end, slope in zip(ends, self.slopes.tolist(), strict=True)
+        ]
+        return (below + tails[0]) * SLACK, (above + tails[1]) * SLACK
+
+    def places(self, rise: float, cut: float) -> int:
+        """Return how many places on either side can have a weight that is not zero.
+
+        `rise` is the most by which a far token's content may raise its score above the largest score.
+        """
+        if math.isinf(cut):
+            return 0
+        falls = [max(0.0, rise + float(end) + cut) * FAR for end in (self.near[0], self.near[-1])]
+        steps = (math.ceil(fall / slope) for fall, slope in zip(falls, self.slopes.tolist(), strict=True))
+        return self.reach + 1 + int(max(steps))
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The scores by content that one head can give: queries of the answer part (rows) against all kinds (columns)."""
+
+    scores: Array  # query kinds x kinds
+    off: Array  # their largest error in each format
+    question: Ids  # the kinds that a question's place can hold
+    answer: Ids  # those of an answer's place
+
+
+def outside_shares(kinds: Kinds, distances: Distances, query_B: Ids, inside_B: Array, arity: int) -> Array:
+    """Bound the share of attention that lies outside, in each format and situation (AB).
+
+    `inside_B` is the logarithm of what a situation and the sink weigh.
+    """
+    below, above = distances.series()
+    question, answer = (np.exp(kinds.scores[:, part].max(axis=1)) for part in (kinds.question, kinds.answer))
+    weight_Q = arity * question * (below + above) + answer * below
+    # Scores may be off by `off` on either side, far ones by a little more.
+    logs_AB = np.log(weight_Q)[query_B] - inside_B + 2 * kinds.off[:, None] + 0.001
+    weight_AB = np.exp(np.minimum(logs_AB, 50))
+    shares: Array = weight_AB / (1 + weight_AB) * SLACK
+    return shares
+
+
+def terms(kinds: Kinds, distances: Distances, top_Q: Array, arity: int) -> NDArray[np.int64]:
+    """Return how many tokens can have a weight that is not zero, in each format; `top_Q` bounds each largest score."""
+    rises = [float((kinds.scores.max(axis=1) - top_Q).max() + 2 * off) for off in kinds.off]
+    inside = 2 * arity + 2
+    return np.array(
+        [inside + (2 * arity + 1) * distances.places(rise, cut) for rise, cut in zip(rises, CUTS.values(), strict=True)]
+    )
