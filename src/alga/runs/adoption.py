@@ -10,10 +10,10 @@ from alga import tasks
 from alga.base.errors import AlgaError, Blaming, Naming
 from alga.network.config import ModelConfig
 from alga.network.tokens import Tokens
-from alga.runs import foreign, weight_file
+from alga.runs import foreign
 from alga.runs.config import Config
 from alga.runs.run import Run
-from alga.runs.weights import Weights
+from alga.runs.weights import Weights, checked
 from alga.tasks import Task
 
 THE_AUTHORS: Final = "addition-padded"  # the task of the author's published weights
@@ -36,7 +36,7 @@ def adopt(source: Path, task: Task | None = None, shape: ModelConfig | None = No
         config = _shaped(task, shape)
     if shape is not None and shape != config.model:
         raise AlgaError(f"{source} is for a network of another shape than the given one")
-    weights = weight_file.checked(found.weights, config.model, source)
+    weights = checked(found.weights, config.model, source)
     return Run(name=source.name, config=config, weights=Weights.holding(config, weights))
 
 

@@ -20,16 +20,15 @@ from typing import Final
 from alga.base import files
 from alga.base.errors import AlgaError, one_line
 from alga.base.folders import Folder
-from alga.runs import checksums
+from alga.runs import checksums, weights
 from alga.runs import config as configs
 from alga.runs.card import card
 from alga.runs.checksums import Snapshot
 from alga.runs.claims import certificate_and_table
 from alga.runs.registry import locate
 from alga.runs.run import Run
-from alga.runs.weights import Weights
+from alga.runs.weights import WEIGHTS, Weights
 
-WEIGHTS: Final = "model.safetensors"
 JUDGEMENT: Final = ("certificate.json", "table.json")
 CHECKPOINT: Final = "checkpoint.safetensors"
 
@@ -51,8 +50,7 @@ def _read(snapshot: Snapshot, name: str, read_certificate: bool) -> Run:
     if not snapshot.has(WEIGHTS):
         unfinished = f"; continue its training with: alga train --resume {folder.path}"
         raise AlgaError(f"{folder.path} has no {WEIGHTS}{unfinished if folder.has(CHECKPOINT) else ''}")
-    data = snapshot.read(WEIGHTS, config.largest_weights)
-    config.check_weights(data, folder.path / WEIGHTS)
+    data = weights.read(snapshot, config)
     run = Run(name=name, config=config, weights=Weights(config, data, folder.path / WEIGHTS))
     if not read_certificate or not snapshot.has("certificate.json"):
         _ = run.weights.arrays  # without a certificate for them, check the weights now

@@ -19,11 +19,10 @@ from safetensors import SafetensorError
 
 from alga.base import files
 from alga.base.errors import MALFORMED, AlgaError, Naming
-from alga.network import weight_header
 from alga.runs import torch_files
-from alga.runs.config import IDENTITY
 from alga.runs.r_files import parse
 from alga.runs.torch_files import Array
+from alga.runs.weights import IDENTITY, read_header
 
 MAX_IMPORT_BYTES: Final = 64 * 2**20  # bytes, packed or unpacked; the paper's network has 0.4 million
 
@@ -76,7 +75,7 @@ def read(path: Path) -> Brought:
 
 def _from_safetensors(data: bytes, path: Path) -> tuple[str | None, dict[str, Array]]:
     try:
-        header = weight_header.read(data, path)
+        header = read_header(data, path)
     except AlgaError:
         raise AlgaError(NONE_OF_THEM) from None
     header.check_float32()
