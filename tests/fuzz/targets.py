@@ -32,7 +32,7 @@ from alga.base.errors import AlgaError
 from alga.base.folders import Folder
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
-from alga.runs import SHIPPED, adoption, checksums, config, r_files, registry, weights
+from alga.runs import SHIPPED, adoption, checksums, config, folder, r_files, weights
 from alga.runs.card import card
 from alga.tasks import Task
 from alga.training import checkpoint, metrics, recipes
@@ -114,7 +114,7 @@ _HELD: list[tempfile.TemporaryDirectory[str]] = []
 @contextlib.contextmanager
 def _listed_once() -> Iterator[None]:
     """List the shipped networks once; no input changes them."""
-    with mock.patch.object(registry, "shipped", _names):
+    with mock.patch.object(folder, "shipped", _names):
         yield
 
 

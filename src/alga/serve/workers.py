@@ -15,6 +15,7 @@ from alga.serve.limits import Deadline, Limits, RefusedError
 from alga.serve.registry import ModelRegistry
 from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
+from alga.tasks import LOOKAHEADS
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class Worker:
         run = self.registry.run(name)
         if name not in self._solvers:
             self._solvers[name] = Solver(run)
-            if name in runs.shipped() and (lookahead := runs.LOOKAHEADS.get(name, "")) in self.registry.names:
+            if name in runs.shipped() and (lookahead := LOOKAHEADS.get(name, "")) in self.registry.names:
                 self._solvers[name].companion = self.solver(lookahead)
         return self._solvers[name]
 

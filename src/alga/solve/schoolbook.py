@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
@@ -47,7 +47,7 @@ class Networks:
     def find(self, kind: str) -> Solver:
         """Return the network for one kind of step: the given one, or the one that ships."""
         if kind not in self._by_kind:
-            name = runs.for_step(kind, self.base)
+            name = tasks.for_step(kind, self.base)
             if name not in runs.shipped():
                 how = f"train one with alga train --task {name}, and name it with --model"
                 raise AlgaError(f"no network for {name} ships; {how}")
@@ -165,7 +165,7 @@ class Schoolbook:
                 total = self._sum((total.startswith(MINUS), total.removeprefix(MINUS)), other)
             return total
         three = len(digits) > 2 and "add" not in self._networks.given and self._engine != "lookahead"
-        three = three and runs.for_step("add three", self._networks.base) in runs.shipped()
+        three = three and tasks.for_step("add three", self._networks.base) in runs.shipped()
         for text in digits[2:]:
             number(text, self._digits)  # refuse it now, not after the first ones are added
         while len(digits) > 1:

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
@@ -111,7 +111,7 @@ class Solver:
         """The network that finds all carries of this task at once: this one itself, or one that ships with it."""
         if self.own_engine == "lookahead":
             return self
-        name = runs.LOOKAHEADS.get(self.trained.name)
+        name = tasks.LOOKAHEADS.get(self.trained.name)
         if name is None or name not in runs.shipped():
             raise AlgaError(f"there is no lookahead network for {self.procedure.name}")
         if self.run.name not in runs.shipped():
@@ -121,9 +121,9 @@ class Solver:
     def parts(self) -> dict[str, Solver]:
         """Return the network as a solver for each kind of arithmetic step that it was trained for."""
         if self.procedure is not self.trained.procedure:
-            kind = runs.step_of(self.procedure)
+            kind = tasks.step_of(self.procedure)
             return {} if kind is None else {kind: self}
-        steps = ((runs.step_of(procedure), procedure) for procedure in self.trained.procedures)
+        steps = ((tasks.step_of(procedure), procedure) for procedure in self.trained.procedures)
         return {
             kind: self if procedure is self.procedure else Solver(self.run, procedure)
             for kind, procedure in steps
