@@ -21,8 +21,7 @@ from alga.serve.limits import Deadline, Limits, RefusedError, check_digits
 from alga.serve.middleware import RequestMiddleware
 from alga.serve.registry import ModelRegistry
 from alga.serve.workers import Job, Worker, WorkerPool
-from alga.solve.result import SIGNS
-from alga.solve.schoolbook import Listener
+from alga.solve.result import SIGNS, Listener
 from alga.solve.solver import Solver
 
 PAGE: Final = Path(__file__).parent / "page"
