@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.cli.app import in_one_line
-from alga.runs import config, foreign, r_files, weights
+from alga.runs import adoption, config, r_files, weights
 from alga.training.trainer import Training
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
@@ -145,4 +145,4 @@ def test_hostile_header_is_refused(kind: str, parity: Path) -> None:
     with pytest.raises(AlgaError, match=r"model\.safetensors is damaged"):
         runs.load(parity)
     with only_refused():
-        foreign.read(parity / "model.safetensors")
+        adoption.read(parity / "model.safetensors")
