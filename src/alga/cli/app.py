@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 
 import alga
 from alga.base import signals
-from alga.base.errors import AlgaError, unloaded
+from alga.base.errors import AlgaError, one_line, unloaded
 from alga.cli import arithmetic, certify, completion, console, demo, evaluate, exchange, serve, tasks, train
 from alga.cli.lab import bench, compare, paper, study, sweep
 
@@ -240,7 +240,7 @@ def main() -> None:
         code = signals.exit_code(number)
         typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
     except OSError as problem:
-        code = _say(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
+        code = _say(str(one_line(problem)))
     except ImportError as problem:
         if problem.name is None or problem.name.partition(".")[0] == "alga":
             raise
