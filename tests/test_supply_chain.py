@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from alga.network import config as shape
-from alga.network import weight_header
 from alga.research import records
 from alga.research.sweeps import sweep
-from alga.runs import config, foreign
+from alga.runs import adoption, weights
 from alga.training import checkpoint
 from alga.trust import certificate
 from tests.source_tree import FILES, SOURCE, imports_of
@@ -113,9 +112,9 @@ def test_security_page_mentions_the_word(word: str) -> None:
 def test_security_page_states_the_limits_in_the_code() -> None:
     page = " ".join((ROOT / "SECURITY.md").read_text().split())
     assert f"at most {shape.MOST_LAYERS} layers, 2^{shape.MOST_PARAMETERS.bit_length() - 1} parameters" in page
-    assert f"{4 * shape.MOST_PARAMETERS // 2**30} GiB; {config.ALWAYS_READ // 2**20} MiB of weights are always" in page
-    assert f"weights to import {foreign.MAX_IMPORT_BYTES // 2**20} MiB in all" in page
-    assert f"a safetensors header {weight_header.MAX_HEADER_BYTES // 2**20} MiB" in page
+    assert f"{4 * shape.MOST_PARAMETERS // 2**30} GiB; {weights.ALWAYS_READ // 2**20} MiB of weights are always" in page
+    assert f"weights to import {adoption.MAX_IMPORT_BYTES // 2**20} MiB in all" in page
+    assert f"a safetensors header {weights.MAX_HEADER_BYTES // 2**20} MiB" in page
     assert f"a checkpoint's {checkpoint.MAX_HEADER_BYTES // 2**20} MiB, plus {checkpoint.MAX_LOSS_BYTES} bytes" in page
     assert f"certificates {certificate.MAX_CERTIFICATE_BYTES // 2**20} MiB" in page
     assert f"results of sweeps {sweep.MAX_RESULT_BYTES // 2**30} GiB" in page

@@ -8,8 +8,7 @@ import pytest
 import typer.main
 
 from alga.cli import options
-from alga.cli.app import app
-from alga.cli.commands import RenamedVerb, Verb, VerbGroup
+from alga.cli.app import RenamedVerb, Verb, VerbGroup, app
 from alga.solve.solver import ENGINES
 from tests.conftest import Alga
 

@@ -32,7 +32,7 @@ from alga.base.errors import AlgaError
 from alga.base.folders import Folder
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
-from alga.runs import SHIPPED, adoption, checksums, config, r_files, registry, weight_file
+from alga.runs import SHIPPED, adoption, checksums, config, folder, r_files, weights
 from alga.runs.card import card
 from alga.tasks import Task
 from alga.training import checkpoint, metrics, recipes
@@ -87,9 +87,9 @@ def _with_its_hash(data: bytes) -> str:
 def _safetensors(data: bytes) -> None:
     settings = _parity()
     with contextlib.suppress(AlgaError):
-        settings.check_weights(data, Path("model.safetensors"))
+        weights.check(data, settings, Path("model.safetensors"))
     with _listed_once():
-        weight_file.unpack(data, settings, Path("model.safetensors"))
+        weights.unpack(data, settings, Path("model.safetensors"))
 
 
 @functools.cache
@@ -114,7 +114,7 @@ _HELD: list[tempfile.TemporaryDirectory[str]] = []
 @contextlib.contextmanager
 def _listed_once() -> Iterator[None]:
     """List the shipped networks once; no input changes them."""
-    with mock.patch.object(registry, "shipped", _names):
+    with mock.patch.object(folder, "shipped", _names):
         yield
 
 

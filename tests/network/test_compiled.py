@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from alga.base.errors import AlgaError
-from alga.network.canonical import unfolded
-from alga.network.compiled import Compiled, erf
+from alga.network.compiled import Compiled, erf, unfolded
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
 from alga.network.tokens import STOP_ID

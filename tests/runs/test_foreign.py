@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 
 from alga import tasks
-from alga.runs import foreign
+from alga.runs import adoption
 from alga.solve.solver import Solver
 from tests.conftest import Result
 from tests.runs.foreign_files import as_r, as_torch, raw, theirs, wrapped
@@ -92,7 +92,7 @@ class Hostile:
 
 
 def bomb() -> bytes:
-    return gzip.compress(b"X\n" + bytes(foreign.MAX_IMPORT_BYTES + 10))
+    return gzip.compress(b"X\n" + bytes(adoption.MAX_IMPORT_BYTES + 10))
 
 
 def deep() -> bytes:

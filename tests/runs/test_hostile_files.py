@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.cli.app import in_one_line
-from alga.runs import config, foreign, r_files, weight_file
+from alga.runs import adoption, config, r_files, weights
 from alga.training.trainer import Training
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
@@ -114,8 +114,8 @@ def test_any_weight_file_is_opened_or_refused(data: bytes, place: int, size: int
     loaded = config.load(PARITY)
     for content in (data, size.to_bytes(8, "little") + data, size.to_bytes(8, "little") + whole[8:], spoiled):
         with only_refused():
-            loaded.check_weights(content, Path("x"))
-            weight_file.unpack(content, loaded, Path("x"))
+            weights.check(content, loaded, Path("x"))
+            weights.unpack(content, loaded, Path("x"))
 
 
 def header(entries: dict[str, object], more: bytes = b"") -> bytes:
@@ -145,4 +145,4 @@ def test_hostile_header_is_refused(kind: str, parity: Path) -> None:
     with pytest.raises(AlgaError, match=r"model\.safetensors is damaged"):
         runs.load(parity)
     with only_refused():
-        foreign.read(parity / "model.safetensors")
+        adoption.read(parity / "model.safetensors")

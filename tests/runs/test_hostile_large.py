@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.runs import foreign
+from alga.runs import adoption
 from alga.training.trainer import Training
 from tests.runs.foreign_files import as_archive, as_torch
 from tests.runs.hostile_data import (
@@ -190,7 +190,7 @@ def test_torch_file_with_changed_bytes_is_read_or_refused(kind: str, place: int,
     whole = as_torch(NARROW, _use_new_zipfile_serialization=kind == "state_dict")
     at = place % len(whole)
     with file_of(whole[:at] + other + whole[at + len(other) :]) as path, only_refused():
-        foreign.read(path)
+        adoption.read(path)
 
 
 @SLOWLY

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.runs import foreign
+from alga.runs import adoption
 from tests.base.special_files import exchange
 from tests.conftest import Alga, no_hang
 from tests.runs.foreign_files import as_archive, as_r, as_torch
@@ -32,7 +32,7 @@ def test_r_file_with_changed_bytes_is_read_or_refused(place: int, data: bytes) -
     content = gzip.decompress(R_FILE)
     at = place % len(content)
     with file_of(gzip.compress(content[:at] + data + content[at + len(data) :], 1)) as path, only_refused():
-        foreign.read(path)
+        adoption.read(path)
 
 
 def test_packed_archives_are_refused(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_packed_archives_are_refused(tmp_path: Path) -> None:
         one = deflated(whole.read("archive/data/0"), whole.read("archive/data.pkl"))
     (tmp_path / "file").write_bytes(r_list({"wte_out.weight": packed(one)}))
     with pytest.raises(AlgaError, match="expected an archive as PyTorch writes it"):
-        foreign.read(tmp_path / "file")
+        adoption.read(tmp_path / "file")
 
 
 @pytest.mark.parametrize("write", [as_torch, as_r])
@@ -53,7 +53,7 @@ def test_sum_of_many_large_claims_is_refused(write: Callable[[dict[str, torch.Te
     (tmp_path / "file").write_bytes(write(wide))
     assert (tmp_path / "file").stat().st_size < 2**16
     with pytest.raises(AlgaError, match="the tensors together have more than"):
-        foreign.read(tmp_path / "file")
+        adoption.read(tmp_path / "file")
 
 
 def test_tensor_with_100000_dimensions_is_refused_at_once(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_tensor_with_100000_dimensions_is_refused_at_once(tmp_path: Path) -> Non
     for description in (pickled, pickled[:60_000] + b"."):
         (tmp_path / "file").write_bytes(r_list({"wte_out.weight": packed(deflated(bytes(4), description))}))
         with no_hang(), pytest.raises(AlgaError):
-            foreign.read(tmp_path / "file")
+            adoption.read(tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_tensor_with_100000_dimensions_is_refused_at_once(tmp_path: Path) -> Non
 def test_tensor_larger_than_its_data_is_refused(tensor: torch.Tensor, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(as_torch({"wte_out.weight": tensor}))
     with pytest.raises(AlgaError, match=message):
-        foreign.read(tmp_path / "file")
+        adoption.read(tmp_path / "file")
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
@@ -94,7 +94,7 @@ def test_weights_must_be_a_regular_file(kind: str, alga: Alga, tmp_path: Path) -
 
 def test_named_link_to_weights_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(PARITY / "model.safetensors")
-    assert foreign.read(tmp_path / "link").ours
+    assert adoption.read(tmp_path / "link").ours
 
 
 def test_non_finite_weights_are_refused(parity: Path) -> None:

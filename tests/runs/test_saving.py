@@ -98,7 +98,7 @@ def test_kill_at_any_write_leaves_the_old_or_the_new_run(
         seen.append(strength(folder))
         checksums.hold(folder).release()  # as the next writer would
         assert strength(folder) == seen[-1]
-        checksums.check(folder)
+        checksums.steady(folder, checksums.Snapshot.check)
         assert content(folder).keys() - {files.LOCK} == content(parity).keys()
     monkeypatch.undo()
     assert seen == sorted(seen, reverse=True)  # proven before the switch, checked after it

@@ -13,11 +13,10 @@ import torch
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.network import weight_header
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
 from alga.research import sweeps
-from alga.runs import config
+from alga.runs import config, weights
 from alga.training.trainer import Training
 from tests.conftest import tiny
 
@@ -48,7 +47,7 @@ def test_settings_of_every_shipped_network_give_its_tensors() -> None:
     for name in runs.shipped():
         shape = config.load(runs.SHIPPED / name).model
         data = (runs.SHIPPED / name / "model.safetensors").read_bytes()
-        assert weight_header.read(data, Path(name)).shapes == shape.tensors()
+        assert weights.read_header(data, Path(name)).shapes == shape.tensors()
 
 
 def test_huge_shape_is_refused_without_counting_layers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +129,7 @@ def test_checkpoint_far_from_the_next_check_is_read(tmp_path: Path) -> None:
 
 HEADERS = {
     "many lists": b'{"a":' + b"[" * 100_001,
-    "long": b'{"a": "' + b"x" * weight_header.MAX_HEADER_BYTES + b'"}',
+    "long": b'{"a": "' + b"x" * weights.MAX_HEADER_BYTES + b'"}',
     "not text": b'{"__metadata__": {"alga": 3}, "a": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}',
     "a hole": b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}',
     "an overlap": b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, '
@@ -145,12 +144,12 @@ HEADERS = {
 def test_header_that_contradicts_its_file_is_refused(kind: str) -> None:
     data = len(HEADERS[kind]).to_bytes(8, "little") + HEADERS[kind] + bytes(8)
     with pytest.raises(AlgaError, match="file is damaged"):
-        weight_header.read(data, Path("file"))
+        weights.read_header(data, Path("file"))
 
 
 def test_safetensors_header_is_read() -> None:
     data = safetensors.torch.save({"a": torch.ones(2, 3), "b": torch.zeros(0)}, {"alga": "x"})
-    assert weight_header.read(data, Path("x")) == weight_header.Header(
+    assert weights.read_header(data, Path("x")) == weights.Header(
         {"alga": "x"}, {"a": (2, 3), "b": (0,)}, {"a": "F32", "b": "F32"}
     )
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.runs import foreign, torch_files
+from alga.runs import adoption, torch_files
 from alga.solve.solver import Solver
 from tests.conftest import Alga
 from tests.runs.foreign_files import as_r, as_torch, item, wrapped
@@ -62,7 +62,7 @@ def test_every_pickle_protocol_is_read(protocol: int) -> None:
 
 def test_transposed_r_tensor_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(as_r({"wpe_out.weight": torch.arange(6.0).reshape(2, 3).T}))
-    found = foreign.read(tmp_path / "file").weights
+    found = adoption.read(tmp_path / "file").weights
     assert np.array_equal(found["position_embedding.weight"], np.arange(6.0).reshape(2, 3).T)
 
 
@@ -120,10 +120,10 @@ def test_invalid_state_dict_is_refused_cheaply(kind: str, tmp_path: Path) -> Non
     (tmp_path / "file").write_bytes(make())
     tracemalloc.start()
     with pytest.raises(AlgaError, match=message):
-        foreign.read(tmp_path / "file")
+        adoption.read(tmp_path / "file")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * foreign.MAX_IMPORT_BYTES
+    assert peak < 2 * adoption.MAX_IMPORT_BYTES
 
 
 def test_shared_storage_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from alga.base.errors import AlgaError
 from alga.serve import limits
-from alga.serve.cost import is_long
-from alga.serve.limits import Deadline, Limits
+from alga.serve.limits import Deadline, Limits, is_long
 from alga.serve.registry import ModelRegistry
 from tests.conftest import ROOT, Alga
 from tests.serving import PAPER, PRODUCT, SOON, connected, post, refused, serving

@@ -83,8 +83,19 @@ def test_solve_many_equals_solve_for_every_operation() -> None:
         for some in (problems, problems[:1]):
             many = calculator.solve_many(some, operation=operation)
             assert [r.as_dict() for r in many] == [calculator.solve(*p, operation=operation).as_dict() for p in some]
+        assert calculator.solve_many([], operation=operation) == []
+    assert [r.answer for r in calculator.solve_many([("1", "2", "3"), ("4", "5")], operation="add")] == ["6", "9"]
     with pytest.raises(AlgaError, match="unknown operation 'pow'; there are add, sub, mul, divmod, cmp"):
         calculator.solve("1", "2", operation="pow")
+
+
+def test_trace_and_solve_of_an_operation_agree() -> None:
+    calculator = load(base=16)
+    for operation in ("add", "cmp"):
+        traced, solved = (way("FF", "00A", operation=operation) for way in (calculator.trace, calculator.solve))
+        for name in ("task", "model", "operands", "answer", "steps", "certified", "base", "certificates"):
+            assert traced.as_dict()[name] == solved.as_dict()[name]
+        assert str(traced) == str(traced.parts[0])  # as the network was asked, in lower case
 
 
 def test_result_prints_its_trace_or_its_answer() -> None:

@@ -190,7 +190,7 @@ def test_too_long_ending_falls_to_replaying() -> None:
         loop.text_of(machine, ["ab" * 40])
 
 
-# --- rows and registry ------------------------------------------------------------------------------------------------
+# --- rows ------------------------------------------------------------------------------------------------------------
 
 
 def test_blocks_of_a_row_are_filled_at_its_end() -> None:

@@ -62,7 +62,7 @@ class Naming(Blaming):
 
 def one_line(problem: OSError) -> AlgaError:
     """Return the error of the operating system as one line that names the file."""
-    return AlgaError(f"{problem.filename}: {(problem.strerror or str(problem)).lower()}")
+    return AlgaError(f"{problem.filename or 'input/output'}: {(problem.strerror or str(problem)).lower()}")
 
 
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:

@@ -157,9 +157,7 @@ def _check_arguments(verb: str, numbers: list[str], pairs: str | None, *, trace:
 
 def _check_traceable(trace: bool, engine: str | None) -> None:
     if trace and engine not in (None, "sequential", "whole"):
-        raise AlgaError(
-            f"--trace runs the network step by step: it takes --engine sequential or whole, not {engine}"
-        )
+        raise AlgaError(f"--trace runs the network step by step: it takes --engine sequential or whole, not {engine}")
 
 
 def _operand(text: str) -> str:

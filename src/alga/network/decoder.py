@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from alga.network.canonical import unfolded
-from alga.network.compiled import Compiled
+from alga.network.compiled import Compiled, unfolded
 from alga.network.config import ModelConfig
 from alga.network.step import Decode, Step
 from alga.network.tokens import STOP_ID, Tokens

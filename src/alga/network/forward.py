@@ -1,6 +1,6 @@
 """The network's forward pass in plain numpy, with every attention weight: for showing a step, not for speed.
 
-Answers come from `compiled.py`; this computes the same from the same full-form weights (`canonical.py`), up to
+Answers come from `compiled.py`; this computes the same from the same full-form weights (`unfolded`), up to
 rounding, and keeps the attention. In float64: on `smallest` torch's float32 errs by up to 9e-6, and a second float32
 computation would differ from it by more than either errs.
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from alga.base.errors import AlgaError
 from alga.tasks.whole import ANSWER, END, EQUALS, PLUS, Whole
 
-Ids = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,8 @@ class Texts:
 
     def kinds(self, text: str) -> Ids:
         """Return the kind of each token of a text."""
+        import numpy as np
+
         try:
             ids = [self.ids[char] for char in text]
         except KeyError as stranger:
@@ -76,6 +80,8 @@ class Texts:
 
     def places(self, text: str) -> Ids:
         """Return the place of each token of a text."""
+        import numpy as np
+
         return np.array(self.task.places(text), dtype=np.int64)
 
     def situations(self, prompts: Sequence[str]) -> tuple[Ids, Ids]:
@@ -83,6 +89,8 @@ class Texts:
 
         The token that writes is the last of each row.
         """
+        import numpy as np
+
         seen = [self.task.seen(prompt) for prompt in prompts]
         longest = max(map(len, seen), default=1)
         kinds = np.full((len(seen), longest), -1, dtype=np.int64)

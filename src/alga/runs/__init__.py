@@ -1,15 +1,14 @@
 """Run folders: configuration, weights, table, certificate and model card of one network.
 
 They are not trusted when read, and are written atomically. The room also imports weights from elsewhere, and has the
-shipped networks (`models/`) with the registry of what each one does.
+shipped networks (`models/`).
 """
 
-from alga.runs.folder import CHECKPOINT, WEIGHTS, check_no_run, claim, holds_run, keep, load, save
-from alga.runs.registry import COMPANIONS, SHIPPED, STEPS, for_step, locate, shipped, step_of
+from alga.runs.folder import CHECKPOINT, SHIPPED, check_no_run, claim, holds_run, keep, load, locate, save, shipped
 from alga.runs.run import Run
-from alga.runs.weights import Weights
+from alga.runs.weights import WEIGHTS, Weights
 
 __all__ = [
-    "CHECKPOINT", "COMPANIONS", "SHIPPED", "STEPS", "WEIGHTS", "Run", "Weights", "check_no_run", "claim", "for_step",
-    "holds_run", "keep", "load", "locate", "save", "shipped", "step_of",
+    "CHECKPOINT", "SHIPPED", "WEIGHTS", "Run", "Weights", "check_no_run", "claim", "holds_run", "keep", "load",
+    "locate", "save", "shipped",
 ]  # fmt: skip

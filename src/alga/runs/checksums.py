@@ -102,11 +102,6 @@ def steady(place: Folder | Path, read: Callable[[Snapshot], T]) -> T:
     raise AlgaError(f"{folder.path} keeps changing; try again")
 
 
-def check(place: Folder | Path) -> None:
-    """Refuse a sealed folder in which a file was changed."""
-    steady(place, Snapshot.check)
-
-
 def sealed(place: Folder | Path) -> bool:
     """Return whether the folder is complete."""
     return Folder.of(place).has(CHECKSUMS)

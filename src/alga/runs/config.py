@@ -11,7 +11,6 @@ from typing import Any, Final
 from alga import tasks
 from alga.base.errors import AlgaError, Blaming, Naming
 from alga.base.folders import Folder
-from alga.network import weight_header
 from alga.network.kinds import AnyShape, AnyTokens, shape_class, shape_of, tokens_of
 from alga.network.texts import Texts
 from alga.network.tokens import Tokens
@@ -21,9 +20,7 @@ from alga.tasks import Task
 
 CONFIG: Final = "config.json"
 FORMAT: Final = 1
-IDENTITY: Final = "alga"  # the key under which a weight file states its task and architecture
 LARGEST_FILE: Final = 2**20  # bytes
-ALWAYS_READ: Final = 2**24  # bytes of a weight file that are read whatever the configuration implies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,18 +57,6 @@ class Config:
             **({"source": self.task.source} if self.task.source else {}),
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
-
-    @property
-    def largest_weights(self) -> int:
-        """The most bytes that a weight file of this network may have."""
-        return max(ALWAYS_READ, 4 * self.model.parameters + 2 * weight_header.MAX_HEADER_BYTES)
-
-    def check_weights(self, data: bytes, path: Path) -> None:
-        """Refuse a weight file that was written for something else, or holds other tensors."""
-        header = weight_header.read(data, path)
-        if header.metadata.get(IDENTITY) != self.identity:
-            raise AlgaError(f"{path} was written for another task or model than config.json says")
-        self.model.check(header.shapes, path)
 
 
 def to_json(config: Config) -> str:

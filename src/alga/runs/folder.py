@@ -13,25 +13,56 @@ checkpoint.safetensors   while training is unfinished: see training/checkpoint.p
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 from alga.base import files
-from alga.base.errors import AlgaError, one_line
+from alga.base.errors import AlgaError, Naming, one_line
 from alga.base.folders import Folder
-from alga.runs import checksums
+from alga.runs import checksums, weights
 from alga.runs import config as configs
 from alga.runs.card import card
 from alga.runs.checksums import Snapshot
-from alga.runs.claims import certificate_and_table
-from alga.runs.registry import locate
+from alga.runs.config import Config
 from alga.runs.run import Run
-from alga.runs.weights import Weights
+from alga.runs.weights import WEIGHTS, Weights
+from alga.trust.certificate import MAX_CERTIFICATE_BYTES, Certificate
+from alga.trust.table import UNCERTAIN, Table
 
-WEIGHTS: Final = "model.safetensors"
+SHIPPED: Final = Path(__file__).parent / "models"
 JUDGEMENT: Final = ("certificate.json", "table.json")
 CHECKPOINT: Final = "checkpoint.safetensors"
+ARITHMETIC: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
+LONGEST_WORD: Final = 200  # characters of each text that describes the machine
+LARGEST_MARGIN: Final = 1e9
+STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the shipped networks."""
+    if not SHIPPED.is_dir():  # the package was imported from a zip file
+        raise AlgaError(f"{SHIPPED} is not a folder: ALGA reads its networks as files; install or unpack the package")
+    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
+
+
+def locate(model: str | os.PathLike[str]) -> Path:
+    """Return the folder of a shipped network's name or of a path."""
+    path = Path(model)
+    if model in shipped():
+        if (path / "config.json").exists():
+            raise AlgaError(f"{model!r} is both shipped and a run folder here; for the folder write ./{model}")
+        return SHIPPED / model
+    if not path.exists():
+        raise AlgaError(f"no model {str(model)!r}: neither a run folder nor shipped ({', '.join(shipped())})")
+    if not path.is_dir():
+        raise AlgaError(f"expected a run folder, got the file {path}")
+    folder = Folder(path)
+    if not (folder.has(configs.CONFIG) or folder.has(checksums.CHECKSUMS)):
+        raise AlgaError(f"{path} is not a run: it has no config.json")
+    return path
 
 
 def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run:
@@ -51,17 +82,72 @@ def _read(snapshot: Snapshot, name: str, read_certificate: bool) -> Run:
     if not snapshot.has(WEIGHTS):
         unfinished = f"; continue its training with: alga train --resume {folder.path}"
         raise AlgaError(f"{folder.path} has no {WEIGHTS}{unfinished if folder.has(CHECKPOINT) else ''}")
-    data = snapshot.read(WEIGHTS, config.largest_weights)
-    config.check_weights(data, folder.path / WEIGHTS)
+    data = weights.read(snapshot, config)
     run = Run(name=name, config=config, weights=Weights(config, data, folder.path / WEIGHTS))
     if not read_certificate or not snapshot.has("certificate.json"):
         _ = run.weights.arrays  # without a certificate for them, check the weights now
     else:
-        certificate, table = certificate_and_table(snapshot, run)
+        certificate, table = _certificate_and_table(snapshot, run)
         run = dataclasses.replace(run, certificate=certificate, table=table)
     if read_certificate:
         snapshot.check()
     return run
+
+
+def _certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, Table]:
+    """Return the certificate and the table of a run; refuse those that claim more than they show."""
+    folder, task, tokens = snapshot.folder.path, run.config.task, run.config.tokens
+    entry = 6 * tokens.longest_entry + 16  # bytes, every character escaped
+    most = entry * len(task.domain) + 1024
+    try:
+        with Naming(folder / "certificate.json"):
+            text = snapshot.read("certificate.json", MAX_CERTIFICATE_BYTES).decode(errors="replace")
+            certificate = Certificate.from_json(text)
+        with Naming(folder / "table.json"):
+            table = Table.from_json(snapshot.read("table.json", most).decode(errors="replace"))
+    except FileNotFoundError:
+        raise AlgaError(f"{folder} has a certificate but no table.json") from None
+    if not _ours(certificate, run.config):
+        raise AlgaError(f"{folder}: the certificate has other words or numbers than this package writes")
+    if certificate.sha256 != run.sha256:
+        _ = run.weights.arrays  # if they are damaged, that is the better message
+        stated, actual = f"{certificate.sha256[:12]}…", f"{run.sha256[:12]}…"
+        raise AlgaError(f"{folder}: the certificate is for other weights ({stated}) than the folder's ({actual})")
+    margin = certificate.least_margin
+    if not certificate.certified or certificate.strength not in STRENGTHS:
+        raise AlgaError(f"{folder}: the certificate does not say that the network was checked and found right")
+    if run.config.model.needs_bound and certificate.strength != "proven":
+        raise AlgaError(f"{folder}: the certificate bounds nothing outside its prompts, and this network sees more")
+    if not isinstance(margin, float) or not UNCERTAIN < margin < math.inf:
+        raise AlgaError(f"{folder}: the certificate states no margin that decides, but {margin!r}")
+    if certificate.task != task.name or certificate.prompts != len(task.domain):
+        raise AlgaError(f"{folder}: the certificate is not for the {len(task.domain):,} prompts of {task.name}")
+    if certificate.table_sha256 != table.sha256:
+        raise AlgaError(f"{folder}: the certificate is for another table.json")
+    if table.task != task.name or table.uncertain or table.broken or table.outputs.keys() != task.domain.keys():
+        raise AlgaError(f"{folder}: table.json is not a certified network's answers to the prompts of {task.name}")
+    wrong = [prompt for prompt, instance in task.domain.items() if table.outputs[prompt] != instance.output]
+    if wrong:
+        raise AlgaError(f"{folder}: certified, but its table is wrong on {len(wrong):,} prompts, {wrong[0]!r} first")
+    return certificate, table
+
+
+def _ours(certificate: Certificate, config: Config) -> bool:
+    """Return whether all words and numbers are of the kind that we write: they are printed and copied into a card."""
+    bounds = certificate.proof.bounds if certificate.proof is not None else ()
+    prompts = (certificate.least_margin_prompt, *(bound.prompt for bound in bounds))
+    names = (certificate.dtype, *(bound.arithmetic for bound in bounds))
+    values = (str(value) if type(value) is int else value for value in certificate.machine.values())
+    texts = [*certificate.machine, *values]
+    texts += [certificate.proof.assumptions] if certificate.proof is not None else []
+    return (
+        all(isinstance(prompt, str) and prompt in config.task.domain for prompt in prompts)
+        and all(isinstance(name, str) and ARITHMETIC.fullmatch(name) for name in names)
+        and all(isinstance(text, str) and text.isprintable() and len(text) <= LONGEST_WORD for text in texts)
+        and all(type(size) is int and size > 0 for size in certificate.batch_sizes)
+        and all(bound.margin is None or bound.margin < LARGEST_MARGIN for bound in bounds)
+        and certificate.parameters == config.model.parameters
+    )
 
 
 def save(place: Folder | Path, run: Run) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.runs import config as configs
+from alga.runs import weights
 from alga.runs.checksums import Snapshot, steady
 from alga.runs.config import Config
 from alga.trust import verify as verification
@@ -27,10 +28,9 @@ def _stated(snapshot: Snapshot) -> tuple[Config, bytes, Certificate]:
     """Return a run's configuration, weights and certificate."""
     folder, config = snapshot.folder.path, configs.read(snapshot)
     try:
-        data = snapshot.read("model.safetensors", config.largest_weights)
+        data = weights.read(snapshot, config)
         stated = snapshot.read("certificate.json", MAX_CERTIFICATE_BYTES)
     except FileNotFoundError as missing:
         raise AlgaError(f"{folder} has no {Path(missing.filename).name}: nothing to verify") from None
     certificate = Certificate.from_json(stated.decode(errors="replace"))
-    config.check_weights(data, folder / "model.safetensors")
     return config, data, certificate

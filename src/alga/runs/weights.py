@@ -1,23 +1,43 @@
-"""A network's weights: arrays read from a file, or a torch module as soon as someone asks for it."""
+"""A network's weights: the bytes of a safetensors file, which is not trusted; as arrays or as a torch module.
+
+The file's header is checked against its bytes before any tensor is built. Tensors are built when they are needed, and
+neither numpy nor torch is imported before that.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from alga.base.errors import AlgaError, missing_extra
+from alga.base.errors import AlgaError, Naming, missing_extra
 from alga.network.kinds import AnyShape, module_of
-from alga.runs.config import IDENTITY, Config
+from alga.runs.checksums import Snapshot
+from alga.runs.config import Config
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from alga.network.model import Transformer
     from alga.network.reader import Reader
-    from alga.runs.weight_file import Array
+
+    Array = NDArray[np.float32]
+
+WEIGHTS: Final = "model.safetensors"
+IDENTITY: Final = "alga"  # the key under which a weight file states its task and architecture
+ALWAYS_READ: Final = 2**24  # bytes of a weight file that are read whatever the configuration implies
+MAX_HEADER_BYTES: Final = 2**20  # bytes: names and shapes; those of the paper's network have 4,000
+MOST_PARTS: Final = 100_000  # lists and objects: each takes a hundred bytes of memory for two in the file
+BYTES: Final = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "I64": 8, "F64": 8}
+SAFETENSORS_FLOAT32: Final = "F32"
+_LENGTH: Final = 8  # bytes of the header's length
 
 
 class Weights:
@@ -41,9 +61,7 @@ class Weights:
     @classmethod
     def holding(cls, config: Config, arrays: Mapping[str, Array]) -> Weights:
         """Wrap arrays, named as in a weight file."""
-        from alga.runs import weight_file
-
-        return cls(config, weight_file.pack(arrays, config), Path())
+        return cls(config, pack(arrays, config), Path())
 
     @property
     def shape(self) -> AnyShape:
@@ -100,9 +118,7 @@ class Weights:
 
     @cached_property
     def _stored(self) -> dict[str, Array]:
-        from alga.runs import weight_file
-
-        return weight_file.unpack(self._data, self._config, self._path)
+        return unpack(self._data, self._config, self._path)
 
     @cached_property
     def _stored_sha256(self) -> str:
@@ -128,3 +144,112 @@ def _same(now: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> bool:
     return now.keys() == before.keys() and all(
         tensor.dtype == before[name].dtype and tensor.equal(before[name]) for name, tensor in now.items()
     )
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def read(snapshot: Snapshot, config: Config) -> bytes:
+    """Return the bytes of a run's weight file; refuse one that is not for this configuration."""
+    most = max(ALWAYS_READ, 4 * config.model.parameters + 2 * MAX_HEADER_BYTES)
+    data = snapshot.read(WEIGHTS, most)
+    check(data, config, snapshot.folder.path / WEIGHTS)
+    return data
+
+
+def check(data: bytes, config: Config, path: Path) -> None:
+    """Refuse a weight file that was written for something else, or holds other tensors."""
+    header = read_header(data, path)
+    if header.metadata.get(IDENTITY) != config.identity:
+        raise AlgaError(f"{path} was written for another task or model than config.json says")
+    config.model.check(header.shapes, path)
+
+
+def pack(weights: Mapping[str, Array], config: Config) -> bytes:
+    """Return weights as the bytes of a safetensors file, which also states their task and architecture."""
+    import numpy as np
+    import safetensors.numpy
+
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    return safetensors.numpy.save(arrays, {IDENTITY: config.identity})
+
+
+def unpack(data: bytes, config: Config, path: Path) -> dict[str, Array]:
+    """Return the weights in the bytes of a weight file; refuse damaged ones and those of another shape."""
+    import safetensors.numpy
+
+    with Naming(path):
+        read_header(data, path).check_float32()
+    try:
+        weights = safetensors.numpy.load(data)
+    except (safetensors.SafetensorError, ValueError, KeyError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return checked(weights, config.model, path)
+
+
+def checked(weights: Mapping[str, Array], shape: AnyShape, path: Path) -> dict[str, Array]:
+    """Return the weights in the network's order; refuse those of another shape and numbers that are not finite."""
+    import numpy as np
+
+    shape.check({name: array.shape for name, array in weights.items()}, path)
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise AlgaError(f"{path}: {name} holds a number that is not finite")
+        array.setflags(write=False)  # a certificate is for the bytes that they were read from
+    return {name: weights[name] for name in shape.tensors()}
+
+
+@dataclass(frozen=True)
+class Header:
+    """The metadata, and the shape and type of each tensor by its name."""
+
+    metadata: dict[str, str]
+    shapes: dict[str, tuple[int, ...]]
+    types: dict[str, str]
+
+    def check_float32(self) -> None:
+        """Refuse numbers of another type."""
+        for name, kind in self.types.items():
+            if kind != SAFETENSORS_FLOAT32:
+                raise AlgaError(f"{name} holds {kind}, expected {SAFETENSORS_FLOAT32}")
+
+
+def read_header(data: bytes, path: Path, most: int = MAX_HEADER_BYTES) -> Header:
+    """Return the header of a safetensors file; refuse one that does not match the file's bytes."""
+    size = int.from_bytes(data[:_LENGTH], "little")
+    try:
+        if not 0 < size <= len(data) - _LENGTH:
+            raise ValueError(f"its header has {size:,} bytes, the whole file {len(data):,}")
+        if size > most:
+            raise ValueError(f"its header has {size:,} bytes, more than the {most:,} that are read")
+        text = data[_LENGTH : _LENGTH + size]
+        if text.count(b"[") + text.count(b"{") > MOST_PARTS:
+            raise ValueError(f"its header has more than the {MOST_PARTS:,} parts that are read")
+        content = json.loads(text)
+        metadata = dict(content.pop("__metadata__", {}))
+        if not all(isinstance(text, str) for text in metadata.values()):
+            raise ValueError("its metadata are not text")
+        shapes = {name: tuple(entry["shape"]) for name, entry in content.items()}
+        if not all(type(extent) is int and extent >= 0 for shape in shapes.values() for extent in shape):
+            raise ValueError("its shapes are not whole numbers")
+        spans = []
+        for name, entry in content.items():
+            begin, end = entry["data_offsets"]
+            spans.append((begin, end))
+            if end - begin != math.prod(shapes[name]) * BYTES[entry["dtype"]]:
+                raise ValueError(f"{name} does not have the bytes of its shape")
+        _check_spans(sorted(spans), len(data) - _LENGTH - size)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as problem:
+        raise AlgaError(f"{path} is damaged: {problem}") from None
+    return Header(metadata, shapes, {name: entry["dtype"] for name, entry in content.items()})
+
+
+def _check_spans(spans: list[tuple[int, int]], size: int) -> None:
+    """Refuse tensors that overlap, leave gaps, or do not end where the file ends."""
+    end = 0
+    for begin, until in spans:
+        if begin != end:
+            raise ValueError(f"its tensors are not contiguous at byte {end:,}")
+        end = until
+    if not spans or end != size:
+        raise ValueError(f"its header describes {end} bytes of weights, the file has {size}")

@@ -15,14 +15,12 @@ from starlette.exceptions import HTTPException
 import alga
 from alga.base.errors import AlgaError
 from alga.serve import content, damage, schemas
-from alga.serve.cost import LARGE, is_long
 from alga.serve.events import Stream
-from alga.serve.limits import Deadline, Limits, RefusedError, check_digits
+from alga.serve.limits import LARGE, Deadline, Limits, RefusedError, check_digits, is_long
 from alga.serve.middleware import RequestMiddleware
 from alga.serve.registry import ModelRegistry
 from alga.serve.workers import Job, Worker, WorkerPool
-from alga.solve.result import SIGNS
-from alga.solve.schoolbook import Listener
+from alga.solve.result import SIGNS, Listener
 from alga.solve.solver import Solver
 
 PAGE: Final = Path(__file__).parent / "page"

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from alga import runs
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.runs import Run, Weights
@@ -22,6 +21,7 @@ from alga.serve.schemas import AskedProblem, Verb
 from alga.serve.workers import Worker
 from alga.solve.result import Result
 from alga.solve.solver import Solver
+from alga.tasks import step_of
 from alga.tasks.numbers import signed_answer
 from alga.trust.certificate import Certificate
 
@@ -91,7 +91,7 @@ def report(
     certificate = damaged.run.certificate
     assert certificate is not None
     example = wrong_example(damaged, certificate, cancel)
-    kind = runs.step_of(damaged.procedure)
+    kind = step_of(damaged.procedure)
     if problem is None and example is not None and kind in OPERATIONS:
         problem = AskedProblem(verb=OPERATIONS[kind], operands=list(example))
     return {

@@ -20,7 +20,7 @@ from alga.network.step import Step
 from alga.serve import content
 from alga.serve.limits import Deadline, check_steps
 from alga.serve.workers import Worker, WorkerPool
-from alga.solve.schoolbook import Listener
+from alga.solve.result import Listener
 from alga.solve.solver import Solver
 
 STEPS_PER_EVENT: Final = 64  # steps per event, if they come fast

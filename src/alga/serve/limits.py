@@ -1,10 +1,13 @@
-"""Limits on a request: digits, bytes, concurrency, time; and the error for a request that exceeds one."""
+"""Limits on a request: digits, bytes, concurrency, time; and the error for a request that exceeds one.
+
+The cost of a problem is estimated from its lengths, because long problems get worker threads of their own.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Final
@@ -14,6 +17,10 @@ from alga.base.errors import AlgaError
 
 WORKED: Final = 0.005  # seconds of work after which a thread yields the interpreter
 RESTED: Final = 0.001  # seconds that it yields for: a shorter pause starves the other threads
+LONG_LOOKUPS: Final = 500_000  # table look-ups: about 50 ms
+STEP: Final = 500  # look-ups that take as long as one step by the network
+PART: Final = 200  # look-ups that take as long as starting one part of a problem
+LARGE: Final = 10_000_000  # prompts times parameters: certifying such a network takes about 50 ms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +102,24 @@ def check_steps(count: int, most: int) -> None:
     """Refuse a trace that has more steps than the limit."""
     if count > most:
         raise RefusedError(413, f"this problem takes more than {most:,} steps, the limit of a trace here")
+
+
+def parts(verb: str, operands: Sequence[str], base: int) -> tuple[int, int]:
+    """Return about how many single-network problems an operation consists of, and the columns of each.
+
+    >>> parts("add", ["65785", "8765"], 10), parts("mul", ["7" * 1000, "8" * 300], 10)
+    ((1, 5), (310, 1000))
+    """
+    lengths = [len(operand.removeprefix("-")) for operand in operands]
+    if verb == "mul":  # a multiple for each digit that occurs, and a sum for each digit
+        return min(lengths) + base, max(lengths)
+    if verb == "divmod":  # for each digit of the quotient: bisection over the multiples, and a subtraction
+        return (max(0, lengths[0] - lengths[-1]) + 1) * (base.bit_length() + 1), lengths[-1]
+    signs = verb == "sub" or any(operand.startswith("-") for operand in operands)
+    return (len(lengths) - 1) * (2 if signs else 1), max(lengths)  # different signs: a comparison, then a subtraction
+
+
+def is_long(verb: str, operands: Sequence[str], base: int, *, by_network: bool) -> bool:
+    """Return whether a problem takes so long that short ones should not wait for it."""
+    count, columns = parts(verb, operands, base)
+    return count * (PART + columns * (STEP if by_network else 1)) > LONG_LOOKUPS

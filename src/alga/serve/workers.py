@@ -15,6 +15,7 @@ from alga.serve.limits import Deadline, Limits, RefusedError
 from alga.serve.registry import ModelRegistry
 from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
+from alga.tasks import COMPANIONS
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class Worker:
         run = self.registry.run(name)
         if name not in self._solvers:
             self._solvers[name] = Solver(run)
-            for engine, networks in runs.COMPANIONS.items():
+            for engine, networks in COMPANIONS.items():
                 if name in runs.shipped() and networks.get(name, "") in self.registry.names:
                     self._solvers[name].runners[engine] = self.solver(networks[name])
         return self._solvers[name]

@@ -15,19 +15,60 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError, Blaming
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
-from alga.solve.result import Result
-from alga.solve.schoolbook import Listener, Networks, Schoolbook
+from alga.solve.result import Listener, Result
+from alga.solve.schoolbook import Schoolbook
 from alga.solve.solver import DEFAULT_MODEL, Solver, check_engine
-from alga.tasks.numbers import digits_of, signed_text, signed_value
+from alga.tasks.numbers import digits_of, signed_text, signed_value, split_sign
 from alga.trust.certificate import Certificate
 
-SIDE_BY_SIDE: Final = ("add", "cmp")  # operations that, without signs, are one problem of one network
+USES: Final = {  # the kinds of steps that an operation may consist of
+    "add": ("add", "add three", "sub", "cmp"),
+    "sub": ("add", "sub", "cmp"),
+    "mul": ("times", "add"),
+    "divmod": ("divide", "times", "cmp", "sub", "add"),
+    "cmp": ("cmp",),
+}
+ONE_PROBLEM: Final = ("add", "cmp")  # of these, two numbers without signs are one problem of one network
 
 Number = TypeVar("Number", str, int)  # text in, text out; ints in, ints out
+
+
+class Networks:
+    """Networks in one base by kind of step: those given, and the shipped ones, loaded on first use."""
+
+    def __init__(self, base: int, given: Sequence[Solver], load_shipped: Callable[[str], Solver]) -> None:
+        self.base = base
+        self._given, self._load_shipped = tuple(given), load_shipped
+        self._by_kind: dict[str, Solver] = {}
+        for network in given:
+            if network.procedure.layout.base != base and network.parts():
+                raise AlgaError(f"the model {network.run.name} is for base {network.procedure.layout.base}, not {base}")
+            self._by_kind |= network.parts()
+        self.given = frozenset(self._by_kind)  # the kinds of steps that a given network is for
+
+    def find(self, kind: str) -> Solver:
+        """Return the network for one kind of step: the given one, or the one that ships."""
+        if kind not in self._by_kind:
+            name = tasks.for_step(kind, self.base)
+            if name not in runs.shipped():
+                how = f"train one with alga train --task {name}, and name it with --model"
+                raise AlgaError(f"no network for {name} ships; {how}")
+            self._by_kind[kind] = self._load_shipped(name)
+        return self._by_kind[kind]
+
+    def given_for(self, operation: str) -> tuple[Solver, ...]:
+        """Return the given networks; refuse one that the operation does not use."""
+        used = {self._by_kind[kind].run.name for kind in self.given if kind in USES[operation]}
+        for network in self._given:
+            if network.run.name not in used:
+                what = f"does not {operation}" if network.parts() else "does no arithmetic"
+                raise AlgaError(f"the model {network.run.name} {what}: it computes {network.trained.summary}")
+        return self._given
 
 
 class Calculator:
@@ -136,7 +177,11 @@ class Calculator:
         texts, engine = self._texts(operands), engine or self.engine
         if operation is None:
             return self.network.solve_many([texts], engine=engine, watch=watch, cancel=cancel)[0]
-        return Schoolbook(self.networks, engine=engine, watch=watch, cancel=cancel).solve(operation, texts)
+        digits = self._one_problem(operation, texts)
+        if digits is None:
+            return Schoolbook(self.networks, engine=engine, watch=watch, cancel=cancel).solve(operation, texts)
+        (result,) = self.networks.find(operation).solve_many([digits], engine=engine, watch=watch, cancel=cancel)
+        return replace(result, operation=operation, base=self.base, operands=texts)
 
     def solve_many(
         self,
@@ -151,9 +196,8 @@ class Calculator:
         texts, engine = [self._texts(problem) for problem in problems], engine or self.engine
         if operation is None:
             return self.network.solve_many(texts, engine=engine, watch=watch, cancel=cancel)
-        read = [[schoolbook.signed(text, self.base) for text in problem] for problem in texts]
-        if operation in SIDE_BY_SIDE and not any(negative for problem in read for negative, _ in problem):
-            unsigned = [[digits for _, digits in problem] for problem in read]
+        unsigned = [digits for problem in texts if (digits := self._one_problem(operation, problem)) is not None]
+        if unsigned and len(unsigned) == len(texts):
             results = self.networks.find(operation).solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
             return [
                 replace(result, operation=operation, base=self.base, operands=operands)
@@ -185,8 +229,14 @@ class Calculator:
             return self.network.trace(
                 *texts, engine=engine, attention=attention, tell=listener.step, watch=watch, cancel=cancel
             )
-        book = Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
-        return book.solve(operation, texts)
+        digits = self._one_problem(operation, texts)
+        if digits is None:
+            book = Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
+            return book.solve(operation, texts)
+        network = self.networks.find(operation)
+        listener.problem(network, digits)
+        result = network.trace(*digits, engine=engine, tell=listener.step, watch=watch, cancel=cancel)
+        return replace(result, operation=operation, base=self.base, operands=texts, kept=(), parts=(result,))
 
     def check(self, operation: str, *operands: str | int) -> None:
         """Validate the operands of an operation before any work."""
@@ -195,6 +245,13 @@ class Calculator:
     def certify(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Certificate:
         """Check the network as it is now on every prompt, whatever certificate it came with."""
         return self.network.certify(watch, cancel)
+
+    def _one_problem(self, operation: str, operands: Sequence[str]) -> tuple[str, ...] | None:
+        """Return the digits of operands that are one problem of one network; None if there is more to do."""
+        if operation not in ONE_PROBLEM or len(operands) != 2:
+            return None
+        signs, digits = zip(*(split_sign(text, self.base) for text in operands), strict=True)
+        return None if any(signs) else digits
 
     def _texts(self, operands: Sequence[Any]) -> tuple[str, ...]:
         """Return ints as text; other types are refused where text is read."""

@@ -13,6 +13,7 @@ from alga.trust.certificate import Certificate
 
 if TYPE_CHECKING:
     from alga.network.decoder import Detail
+    from alga.solve.solver import Solver
 
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}  # every operation, as a trace writes it
 REPR_CHARACTERS: Final = 24  # characters of a number in a repr
@@ -136,6 +137,19 @@ class Result:
         if self.answer is None:
             return f"{self.procedure.expression(*self.operands)}: no answer"
         return self.procedure.equation(self.operands, self.answer)
+
+
+class Listener:
+    """Called while a trace is made; this one ignores everything."""
+
+    def problem(self, network: Solver, operands: tuple[str, ...]) -> None:
+        """Handle the start of a problem; its steps follow."""
+
+    def step(self, step: Step) -> None:
+        """Handle a step that the network has taken."""
+
+    def note(self, text: str) -> None:
+        """Handle a remark about what happens between two problems."""
 
 
 @dataclass

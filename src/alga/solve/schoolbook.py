@@ -6,75 +6,21 @@ products, brings digits down and handles signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.network.step import Step
-from alga.solve.result import SIGNS, Result, Tally
-from alga.solve.solver import Solver
-from alga.tasks.numbers import digits_of, number, without_zeros
+from alga.solve.result import SIGNS, Listener, Result, Tally
+from alga.tasks.numbers import Signed, digits_of, number, split_sign, without_zeros
+
+if TYPE_CHECKING:
+    from alga.solve.calculator import Networks
 
 MINUS: Final = "-"
-USES: Final = {  # the kinds of steps that an operation may consist of
-    "add": ("add", "add three", "sub", "cmp"),
-    "sub": ("add", "sub", "cmp"),
-    "mul": ("times", "add"),
-    "divmod": ("divide", "times", "cmp", "sub", "add"),
-    "cmp": ("cmp",),
-}
-
-Signed = tuple[bool, str]  # whether negative, and the digits
-
-
-class Networks:
-    """Networks in one base by kind of step: those given, and the shipped ones, loaded on first use."""
-
-    def __init__(self, base: int, given: Sequence[Solver], load_shipped: Callable[[str], Solver]) -> None:
-        self.base = base
-        self._given, self._load_shipped = tuple(given), load_shipped
-        self._by_kind: dict[str, Solver] = {}
-        for network in given:
-            if network.procedure.layout.base != base and network.parts():
-                raise AlgaError(f"the model {network.run.name} is for base {network.procedure.layout.base}, not {base}")
-            self._by_kind |= network.parts()
-        self.given = frozenset(self._by_kind)  # the kinds of steps that a given network is for
-
-    def find(self, kind: str) -> Solver:
-        """Return the network for one kind of step: the given one, or the one that ships."""
-        if kind not in self._by_kind:
-            name = runs.for_step(kind, self.base)
-            if name not in runs.shipped():
-                how = f"train one with alga train --task {name}, and name it with --model"
-                raise AlgaError(f"no network for {name} ships; {how}")
-            self._by_kind[kind] = self._load_shipped(name)
-        return self._by_kind[kind]
-
-    def given_for(self, operation: str) -> tuple[Solver, ...]:
-        """Return the given networks; refuse one that the operation does not use."""
-        used = {self._by_kind[kind].run.name for kind in self.given if kind in USES[operation]}
-        for network in self._given:
-            if network.run.name not in used:
-                what = f"does not {operation}" if network.parts() else "does no arithmetic"
-                raise AlgaError(f"the model {network.run.name} {what}: it computes {network.trained.summary}")
-        return self._given
-
-
-class Listener:
-    """Called while a trace is made; this one ignores everything."""
-
-    def problem(self, network: Solver, operands: tuple[str, ...]) -> None:
-        """Handle the start of a problem; its steps follow."""
-
-    def step(self, step: Step) -> None:
-        """Handle a step that the network has taken."""
-
-    def note(self, text: str) -> None:
-        """Handle a remark about what happens between two problems."""
 
 
 class _FailedError(Exception):
@@ -89,20 +35,9 @@ def text_of(negative: bool, digits: str) -> str:
 def check(operation: str, operands: tuple[str, ...], base: int) -> None:
     """Validate an operation and its operands before any work."""
     _check_operation(operation)
-    read = [number(signed(text, base)[1], digits_of(base)) for text in operands]
+    read = [number(split_sign(text, base)[1], digits_of(base)) for text in operands]
     if operation == "divmod":
         _refuse_zero(read[-1])
-
-
-def signed(text: str, base: int) -> Signed:
-    """Split a number into its sign and its digits, which are checked here only if it is negative."""
-    if not isinstance(text, str):
-        number(text)  # raises
-    text = text.lower() if base > 10 else text
-    if not text.startswith(MINUS):
-        return False, text
-    digits = number(text[1:], digits_of(base), offset=1)
-    return digits != "0", digits
 
 
 def _check_operation(operation: str) -> None:
@@ -148,7 +83,7 @@ class Schoolbook:
             "cmp": self._comparison,
         }
         with suppress(_FailedError):
-            answer = work[operation](*[signed(text, base) for text in operands])
+            answer = work[operation](*[split_sign(text, base) for text in operands])
         return Result(
             operation=operation, base=base, operands=operands, answer=answer, parts=tuple(self._parts),
             **vars(self._tally),
@@ -164,8 +99,8 @@ class Schoolbook:
             for other in numbers[1:]:
                 total = self._sum((total.startswith(MINUS), total.removeprefix(MINUS)), other)
             return total
-        three = len(digits) > 2 and "add" not in self._networks.given and self._engine not in runs.COMPANIONS
-        three = three and runs.for_step("add three", self._networks.base) in runs.shipped()
+        three = len(digits) > 2 and "add" not in self._networks.given and self._engine not in tasks.COMPANIONS
+        three = three and tasks.for_step("add three", self._networks.base) in runs.shipped()
         for text in digits[2:]:
             number(text, self._digits)  # refuse it now, not after the first ones are added
         while len(digits) > 1:

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
@@ -123,10 +123,10 @@ class Solver:
 
     def runner(self, engine: str) -> Solver:
         """Return the network that an engine runs for this task: this one itself, or one that ships with it."""
-        if engine == self.own_engine or engine not in runs.COMPANIONS:
+        if engine == self.own_engine or engine not in tasks.COMPANIONS:
             return self
         if engine not in self.runners:
-            name = runs.COMPANIONS[engine].get(self.trained.name)
+            name = tasks.COMPANIONS[engine].get(self.trained.name)
             if name is None or name not in runs.shipped():
                 raise AlgaError(f"there is no network for {self.procedure.name} that runs by the engine {engine}")
             if self.run.name not in runs.shipped():
@@ -137,9 +137,9 @@ class Solver:
     def parts(self) -> dict[str, Solver]:
         """Return the network as a solver for each kind of arithmetic step that it was trained for."""
         if self.procedure is not self.trained.procedure:
-            kind = runs.step_of(self.procedure)
+            kind = tasks.step_of(self.procedure)
             return {} if kind is None else {kind: self}
-        steps = ((runs.step_of(procedure), procedure) for procedure in self.trained.procedures)
+        steps = ((tasks.step_of(procedure), procedure) for procedure in self.trained.procedures)
         return {
             kind: self if procedure is self.procedure else Solver(self.run, procedure)
             for kind, procedure in steps

@@ -5,7 +5,7 @@ column; a Layout turns operands into columns. There is one file per family of pr
 name, and reads a user's own.
 """
 
-from alga.tasks.catalogue import families, find, known, names, variants
+from alga.tasks.catalogue import COMPANIONS, families, find, for_step, known, names, step_of, variants
 from alga.tasks.domain import Domain, Instance
 from alga.tasks.layouts import DigitBelow, Digits, Layout, Text
 from alga.tasks.lookahead import Lookahead
@@ -14,6 +14,6 @@ from alga.tasks.procedure import Procedure, Situation, Task
 from alga.tasks.whole import Whole
 
 __all__ = [
-    "DigitBelow", "Digits", "Domain", "Instance", "Layout", "Lookahead", "Procedure", "Situation", "Task", "Text",
-    "Whole", "families", "find", "in_base", "known", "names", "variants",
+    "COMPANIONS", "DigitBelow", "Digits", "Domain", "Instance", "Layout", "Lookahead", "Procedure", "Situation", "Task",
+    "Text", "Whole", "families", "find", "for_step", "in_base", "known", "names", "step_of", "variants",
 ]  # fmt: skip

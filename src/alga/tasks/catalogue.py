@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Final
 
 from alga.base.errors import AlgaError
 from alga.tasks import own
 from alga.tasks.addition import Addition
 from alga.tasks.digitwise import DivisionByADigit, TimesADigit
 from alga.tasks.lookahead import Lookahead
+from alga.tasks.numbers import in_base
 from alga.tasks.pairwise import Bitwise, Comparison, Subtraction
 from alga.tasks.parity import Parity
-from alga.tasks.procedure import Task
+from alga.tasks.procedure import Procedure, Task
 from alga.tasks.several import Several
 from alga.tasks.variants import VIEWS, Blocks, LessContext, NoSeparator, OneToken
 from alga.tasks.whole import Whole
@@ -49,6 +51,18 @@ _VARIANTS: dict[str, Callable[[], Task]] = {
     "addition-blocks-of-3": partial(Blocks, 3),
     "addition-blocks-of-2-whole": partial(Blocks, 2, whole=True),
 }
+
+# The family of tasks for each kind of step in arithmetic.
+STEPS: Final = {
+    "add": "addition",
+    "add three": "addition-of-three",
+    "sub": "subtraction",
+    "cmp": "comparison",
+    "times": "times-a-digit",
+    "divide": "division-by-a-digit",
+}
+# The shipped network that an engine runs in the place of a task's own.
+COMPANIONS: Final = {"lookahead": {"addition": "addition-lookahead"}, "whole": {"addition": "whole"}}
 
 _OWN: dict[tuple[str, str], Task] = {}  # by name and source
 
@@ -106,3 +120,25 @@ def _find(name: str) -> Task:
         return _IN_BASES[family](int(base))
     others = f"{', '.join(_IN_BASES)} in other bases, as in addition-base-16; for the lab {', '.join(_VARIANTS)}"
     raise AlgaError(f"unknown task {name!r}; there are {', '.join(_TASKS)}; {others}; your own as --task FILE.py:CLASS")
+
+
+def for_step(kind: str, base: int) -> str:
+    """Return the name of the task for one kind of step in a base.
+
+    >>> for_step("times", 10), for_step("sub", 16)
+    ('times-a-digit', 'subtraction-base-16')
+    """
+    return in_base(STEPS[kind], base)
+
+
+def step_of(procedure: Procedure) -> str | None:
+    """Return the kind of step that a procedure takes; None for a user's own, whatever its name.
+
+    >>> [step_of(find(name).procedure) for name in ("addition-padded", "subtraction-base-8", "parity")]
+    ['add', 'sub', None]
+    """
+    family, _, _ = procedure.name.partition("-base-")
+    if procedure.source:
+        return None
+    exact = next((kind for kind, name in STEPS.items() if name == family), None)
+    return exact or ("add" if family.startswith("addition-") else None)  # a variant of addition adds too

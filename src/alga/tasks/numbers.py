@@ -13,6 +13,9 @@ DIGITS: Final = ALPHABET[:10]
 AT_ONCE: Final = 1000  # digits that int reads and writes directly; it refuses more than 4,300
 
 
+Signed = tuple[bool, str]  # whether negative, and the digits
+
+
 def digits_of(base: int) -> str:
     """Return the digits of a base.
 
@@ -71,6 +74,21 @@ def without_zeros(text: str) -> str:
     """
     stripped = text.lstrip("0")
     return stripped if stripped and stripped[0] != " " else f"0{stripped}"
+
+
+def split_sign(text: str, base: int) -> Signed:
+    """Split a number into its sign and its digits, which are checked here only if it is negative.
+
+    >>> split_sign("-007", 10), split_sign("FF", 16)
+    ((True, '7'), (False, 'ff'))
+    """
+    if not isinstance(text, str):
+        number(text)  # raises
+    text = text.lower() if base > 10 else text
+    if not text.startswith("-"):
+        return False, text
+    digits = number(text[1:], digits_of(base), offset=1)
+    return digits != "0", digits
 
 
 def single_digit(text: str, digits: str = DIGITS) -> str:

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
-from alga.network import weight_header
 from alga.network.model import Transformer
 from alga.network.reader import Reader
 from alga.runs.config import Config
 from alga.runs.recipe import Recipe
+from alga.runs.weights import read_header
 
 SLOTS: Final = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps of each parameter
 MAX_HEADER_BYTES: Final = 2**22  # names and shapes, settings, counters
@@ -59,7 +59,7 @@ class Checkpoint:
         weights = sum(tensor.numel() * tensor.element_size() for tensor in self.model.state_dict().values())
         data = folder.read(name, 3 * weights + header + MAX_OTHER_BYTES)  # AdamW keeps two moments
         with Blaming(f"{path} is damaged", (*MALFORMED, SafetensorError, RuntimeError)):
-            metadata = weight_header.read(data, path, header).metadata
+            metadata = read_header(data, path, header).metadata
             tensors = safetensors.torch.load(data)
             if metadata["sha256"] != _hash(metadata["state"], tensors):
                 raise AlgaError(f"{path} is damaged: its content does not match its hash")

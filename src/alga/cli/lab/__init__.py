@@ -1,1 +1,1 @@
-"""`alga lab`: the verbs of research, one file each, and the group that holds them."""
+"""`alga lab`: the verbs of research, one file each."""

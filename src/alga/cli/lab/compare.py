@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -16,8 +16,6 @@ from alga.cli import completion
 from alga.cli.console import check_out, note, progress
 from alga.cli.options import Cluster, RunsFolder, Workers, option
 from alga.research import records
-
-WHAT: Final = "comparison results"
 
 
 def compare(
@@ -52,6 +50,7 @@ def compare(
     """
     from alga import runs
     from alga.research import baselines
+    from alga.research.baselines import comparison
     from alga.research.baselines import page as pages
 
     results = out / "compare.json" if results is None else results
@@ -59,8 +58,6 @@ def compare(
     for folder in (out, results.parent, page.parent):
         runs.check_no_run(folder)
     if not report:
-        from alga.research.baselines import comparison
-
         if setting not in comparison.SETTINGS:
             raise AlgaError(f"unknown setting {setting!r}; there are {', '.join(comparison.SETTINGS)}")
         chosen = comparison.SETTINGS[setting]()
@@ -73,8 +70,8 @@ def compare(
         content = {"setting": setting, "scale": dataclasses.asdict(chosen.scale), "records": found}
         files.write(results, f"{dumps(content, indent=1)}\n".encode())
     figures = page.parent / "figures"
-    content = records.read(results, WHAT)
-    with records.blaming(results, WHAT):
+    content = records.read(results, comparison.WHAT)
+    with records.blaming(results, comparison.WHAT):
         text = pages.page(content, "figures/compare.png", "figures/compare-carries.png")
         parts = {"compare": pages.figure(content), "compare-carries": pages.chains(content)}
         drawn = {name: drawing.render(figure, ".png") for name, figure in parts.items()}

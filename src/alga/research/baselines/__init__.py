@@ -1,5 +1,5 @@
 """Baselines: other published methods behind one small contract, each implemented from its paper."""
 
-from alga.research.baselines.registry import METHODS, find
+from alga.research.baselines.contract import METHODS, find
 
 __all__ = ["METHODS", "find"]

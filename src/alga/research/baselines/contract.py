@@ -1,11 +1,32 @@
-"""The contract of a baseline, a published method of addition: train up to a length, then answer problems."""
+"""The contract of a baseline, a published method of addition: train up to a length, then answer problems.
+
+A method is one class (docs/rivals.md), known by its name here; `mine.py:Method` names your own.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import ClassVar
+
+from alga.base.errors import AlgaError
+from alga.tasks import own
+
+METHODS = {
+    "plain": "formats:Plain",
+    "markers": "formats:Markers",
+    "scratchpad": "formats:Scratchpad",
+    "reversed": "formats:Reversed",
+    "simplified": "formats:Simplified",
+    "detailed": "formats:Detailed",
+    "abacus": "formats:Abacus",
+    "coupling": "formats:Coupling",
+    "concatenated": "columns:Concatenated",
+    "first-type": "columns:FirstType",
+    "alga": "columns:Alga",
+}
 
 Problem = tuple[str, str]  # two numbers without leading zeros
 
@@ -66,6 +87,17 @@ class Baseline(ABC):
     @abstractmethod
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         """Answer problems of any length."""
+
+
+def find(name: str) -> type[Baseline]:
+    """Return the method of that name, or the class that `mine.py:Method` names."""
+    if own.FILE_AND_CLASS.fullmatch(name):
+        return own.read(name, Baseline)[0]
+    if name not in METHODS:
+        raise AlgaError(f"unknown method {name!r}; there are {', '.join(METHODS)}; your own as FILE.py:CLASS")
+    module, _, kind = METHODS[name].partition(":")
+    found: type[Baseline] = getattr(import_module(f"alga.research.baselines.{module}"), kind)
+    return found
 
 
 Rival = Baseline  # its name in 0.1, for users' own files; to be removed in 0.3

@@ -18,12 +18,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from alga import runs
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.research.bench import methods as compared
 from alga.research.bench.methods import FILE_DIGITS, SHORTEST, Method, pair
 from alga.solve.solver import Solver
+from alga.tasks import step_of
 
 MOST_DIGITS: Final = 10**8
 MAX_SECONDS: Final = 60.0  # timings expected to take longer are skipped
@@ -96,7 +96,7 @@ class Bench:
 def run(solver: Solver, *, longest: int = MOST_DIGITS, watch: Watch = unwatched) -> Bench:
     """Time every method at 100 digits, 1,000 and so on; `watch` counts timings."""
     layout = solver.procedure.layout
-    if (runs.step_of(solver.procedure), layout.arity, layout.base) != ("add", 2, 10):
+    if (step_of(solver.procedure), layout.arity, layout.base) != ("add", 2, 10):
         raise AlgaError(f"the benchmark adds two numbers in base ten; the model {solver.run.name} does not")
     if solver.own_engine != "sequential":
         raise AlgaError(f"the benchmark needs a network that adds column by column; {solver.run.name} looks ahead")

@@ -197,10 +197,10 @@ class ErrorBounds:
                 weights_BQL, np.where(hidden_QL, -np.inf, scores_BQL), np.zeros(L), 8 * (L + 1) + 1.01 * (2 * L + 8)
             )
             v = kept[f"{i}.v"][..., w], own["v"][..., w], moved["v"][..., w], maps[f"{i}.v"][0][w] * gain
-            more, own_out[..., w], moved_out[..., w] = self._mixed(
+            further, own_out[..., w], moved_out[..., w] = self._mixed(
                 q, k, v, maps[f"{i}.out"][0][:, w], seen, r, exact[..., w]
             )
-            total += more
+            total += further
         before = kept[stream][:, skip:]
         return (self._out(f"{i}.out", before, off[:, skip:], (exact, own_out, moved_out)) + total) * SLACK
 
