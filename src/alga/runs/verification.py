@@ -21,7 +21,7 @@ def verify(folder: Path, watch: Watch = unwatched, only: int | None = None) -> V
     `only` limits the check to the first prompts, for tests.
     """
     config, data, certificate = steady(folder, _stated)
-    return verification.verify(config.task.domain, config.model, data, certificate, watch, only)
+    return verification.verify(config.task, config.model, data, certificate, watch, only)
 
 
 def _stated(snapshot: Snapshot) -> tuple[Config, bytes, Certificate]:

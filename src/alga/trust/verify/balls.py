@@ -72,31 +72,32 @@ class BallNetwork:
             ):  # fmt: skip
                 matrix = np.eye(D) if name == "out" and not shape.out else w[f"{full}.weight"]
                 self.maps[f"{i}.{name}"] = matrix, w.get(f"{full}.bias", np.zeros(len(matrix)))
-        self._check(queries)
+        sizes = {"q": (queries, D), "k": (queries, D), "v": (D, D), "out": (D, D)}
+        sizes |= {"in": (shape.hidden, D), "back": (D, shape.hidden), "head": (shape.vocabulary, D)}
+        check_sizes({"the token embedding": (self.embedding, (shape.vocabulary, D))})
+        check_sizes({"the positions": (self.positions, (shape.input_length + shape.output_length, D))})
+        self.pack(sizes, [self.embedding])
+
+    def pack(self, sizes: dict[str, tuple[int, int]], embeddings: list[Array]) -> None:
+        """Refuse maps and norms of another shape; keep the maps as balls, and the size of the largest."""
+        for name, (matrix, bias) in self.maps.items():
+            rows, columns = sizes[name.rpartition(".")[2]]
+            check_sizes({name: (matrix, (rows, columns)), f"{name}'s bias": (bias, (rows,))})
+        for name, (scale, shift) in self.norms.items():
+            width = (self.head.shape[1],)
+            check_sizes({name: (scale, width), f"{name}'s shift": (shift, width)})
         self.balls = {
             name: arb_mat(len(m[0]) + 1, len(m), [arb(x) for row in [*m.T, b] for x in row.tolist()])
             for name, (m, b) in self.maps.items()
         }
-        self.size = max(float(np.sqrt((m * m).sum())) for m in [self.embedding, *(m for m, _ in self.maps.values())])
+        self.size = max(float(np.sqrt((m * m).sum())) for m in [*embeddings, *(m for m, _ in self.maps.values())])
 
-    def _check(self, queries: int) -> None:
-        """Refuse weights whose shapes do not match the configuration."""
-        shape, D = self.shape, self.shape.width
-        sizes = {"q": (queries, D), "k": (queries, D), "v": (D, D), "out": (D, D)}
-        sizes |= {"in": (shape.hidden, D), "back": (D, shape.hidden), "head": (shape.vocabulary, D)}
-        for name, (matrix, bias) in self.maps.items():
-            rows, columns = sizes[name.rpartition(".")[2]]
-            if matrix.shape != (rows, columns) or bias.shape != (rows,):
-                raise ValueError(f"{name} is {matrix.shape}, expected {(rows, columns)}")
-        for name, (scale, shift) in self.norms.items():
-            if scale.shape != (D,) or shift.shape != (D,):
-                raise ValueError(f"{name} is {scale.shape}, expected {(D,)}")
-        for name, table, count in (
-            ("the token embedding", self.embedding, shape.vocabulary),
-            ("the positions", self.positions, shape.input_length + shape.output_length),
-        ):
-            if table.shape != (count, D):
-                raise ValueError(f"{name}: {table.shape}, expected {(count, D)}")
+
+def check_sizes(found: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
+    """Refuse arrays of another shape than the one given with each."""
+    for name, (array, size) in found.items():
+        if array.shape != size:
+            raise ValueError(f"{name} is {array.shape}, expected {size}")
 
 
 class ExactValues:
@@ -115,18 +116,22 @@ class ExactValues:
             skip = shape.input_length if i == shape.layers - 1 else 0
             x = x if not skip else [row for n, row in enumerate(x) if n % L >= skip]
             Q = L - skip
-            mixed = self._mixed(i, y, L, skip)
-            x = self._plus(f"{i}.x", x, mixed, f"{i}.out", Q)
-            h = self._linear(f"{i}.h", self._normed(f"{i}.feed", x, Q), f"{i}.in", Q)
-            root = arb(0.5).sqrt()
-            phi = self._keep(f"{i}.phi", [[(1 + (t * root).erf()) / 2 for t in row] for row in h], Q)
-            gelu = [[t * p for t, p in zip(*rows, strict=True)] for rows in zip(h, phi, strict=True)]
-            x = self._plus(f"{i}.y", x, self._keep(f"{i}.gelu", gelu, Q), f"{i}.back", Q)
-        y = self._normed("final_norm", x, Q)
-        self.logits = self._linear("logits", y, "head", Q)
-        most = max(float(np.abs(a).max()) for a in self.kept.values()) * math.sqrt(shape.hidden + shape.width)
-        # More than float64 can lose in a product of any two of these vectors and matrices.
-        self.tiny = (1e-15 * (shape.hidden + shape.width) * (1 + most) + self.radius) * (1 + network.size) ** 2
+            x = self._plus(f"{i}.x", x, self._mixed(i, y, L, skip), f"{i}.out", Q)
+            x = self._fed_forward(i, x, Q)
+        self._finish(x, Q, shape.hidden + shape.width)
+
+    def _fed_forward(self, i: int, x: Rows, positions: int) -> Rows:
+        h = self._linear(f"{i}.h", self._normed(f"{i}.feed", x, positions), f"{i}.in", positions)
+        root = arb(0.5).sqrt()
+        phi = self._keep(f"{i}.phi", [[(1 + (t * root).erf()) / 2 for t in row] for row in h], positions)
+        gelu = [[t * p for t, p in zip(*rows, strict=True)] for rows in zip(h, phi, strict=True)]
+        return self._plus(f"{i}.y", x, self._keep(f"{i}.gelu", gelu, positions), f"{i}.back", positions)
+
+    def _finish(self, x: Rows, positions: int, terms: int) -> None:
+        """Evaluate the logits, and bound what float64 loses in products of any of these vectors and matrices."""
+        self.logits = self._linear("logits", self._normed("final_norm", x, positions), "head", positions)
+        most = max(float(np.abs(a).max()) for a in self.kept.values()) * math.sqrt(terms)
+        self.tiny = (1e-15 * terms * (1 + most) + self.radius) * (1 + self.network.size) ** 2
         if not self.tiny < 1e-3:
             raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
 

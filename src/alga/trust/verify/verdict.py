@@ -9,20 +9,26 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from alga.base.errors import AlgaError, missing_extra
 from alga.base.progress import Watch, unwatched
 from alga.network.config import ModelConfig
+from alga.network.kinds import AnyShape
+from alga.network.reader_config import ReaderConfig
+from alga.network.texts import Texts
 from alga.network.tokens import PAD, START, STOP, Tokens
-from alga.tasks import Domain
-from alga.trust.assumptions import VERSION
+from alga.tasks import Domain, Task, Whole
+from alga.trust.assumptions import TEXT_VERSION, VERSION
 from alga.trust.certificate import Certificate
 
-PROMPTS_PER_BATCH: Final = 16  # prompts
+PROMPTS_PER_BATCH: Final = 16
+SITUATIONS_PER_BATCH: Final = 128
 
 
 @dataclass
@@ -36,6 +42,7 @@ class Verdict:
     real_above: float = math.inf  # its upper bound
     proven: dict[str, float] = field(default_factory=dict)  # the least margin in each number format
     objections: list[str] = field(default_factory=list)
+    assumptions: str = VERSION
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready values; an unknown margin is null."""
@@ -44,7 +51,7 @@ class Verdict:
             "task": self.task,
             "prompts": self.prompts,
             "sha256": self.sha256,
-            "assumptions": VERSION,
+            "assumptions": self.assumptions,
             "margins": {name: margin if math.isfinite(margin) else None for name, margin in margins.items()},
             "objections": self.objections,
         }
@@ -56,8 +63,8 @@ class Verdict:
 
 
 def verify(
-    domain: Domain,
-    shape: ModelConfig,
+    task: Task,
+    shape: AnyShape,
     data: bytes,
     certificate: Certificate,
     watch: Watch = unwatched,
@@ -69,31 +76,98 @@ def verify(
     """
     if importlib.util.find_spec("flint") is None:
         raise missing_extra("verification", "python-flint", "proof")
-    found = derive(domain, shape, data, list(domain)[:only], watch)
+    prompts = list(task.domain)[:only]
+    if isinstance(shape, ReaderConfig):
+        found = derive_reader(Texts.of(cast(Whole, task)), shape, data, prompts, watch)
+    else:
+        found = derive(task.domain, shape, data, prompts, watch)
     found.objections += objections(certificate, found)
     return found
 
 
 def derive(domain: Domain, shape: ModelConfig, data: bytes, prompts: list[str], watch: Watch = unwatched) -> Verdict:
     """Derive the margins of prompts from the bytes of a weight file."""
-    from flint import ctx  # noqa: PLC0415 - optional
+    from alga.trust.verify.balls import BallNetwork, tensors  # noqa: PLC0415 - optional
 
-    from alga.trust.verify.balls import BITS, BallNetwork, tensors  # noqa: PLC0415 - likewise
-
-    found = Verdict(domain.name, len(domain), hashlib.sha256(data).hexdigest())
-    tokens = Tokens.of(domain)
-    bits, ctx.prec = ctx.prec, BITS
-    try:
-        try:
+    found, tokens = Verdict(domain.name, len(domain), hashlib.sha256(data).hexdigest()), Tokens.of(domain)
+    with _exactly():
+        with _fitting():
             network = BallNetwork(shape, tensors(data))
-        except (KeyError, ValueError, IndexError, TypeError) as problem:
-            raise AlgaError(f"the weights do not fit their configuration ({problem})") from None
         for start in range(0, len(prompts), PROMPTS_PER_BATCH):
             _judge(network, domain, tokens, prompts[start : start + PROMPTS_PER_BATCH], found)
             watch(min(start + PROMPTS_PER_BATCH, len(prompts)), len(prompts))
+    return found
+
+
+def derive_reader(
+    texts: Texts, shape: ReaderConfig, data: bytes, prompts: list[str], watch: Watch = unwatched
+) -> Verdict:
+    """Derive the margins of situations, in texts of any length, from the bytes of a weight file."""
+    from alga.trust.verify.balls import tensors  # noqa: PLC0415 - optional
+    from alga.trust.verify.readers import ReaderNetwork  # noqa: PLC0415
+
+    domain = texts.task.domain
+    found = Verdict(domain.name, len(domain), hashlib.sha256(data).hexdigest(), assumptions=TEXT_VERSION)
+    with _exactly():
+        with _fitting():
+            network = ReaderNetwork(shape, texts, tensors(data))
+        for start in range(0, len(prompts), SITUATIONS_PER_BATCH):
+            _judge_situations(network, texts, prompts[start : start + SITUATIONS_PER_BATCH], found)
+            watch(min(start + SITUATIONS_PER_BATCH, len(prompts)), len(prompts))
+    return found
+
+
+@contextmanager
+def _exactly() -> Iterator[None]:
+    """Compute with balls of BITS bits, and restore the precision."""
+    from flint import ctx  # noqa: PLC0415 - optional
+
+    from alga.trust.verify.balls import BITS  # noqa: PLC0415 - likewise
+
+    bits, ctx.prec = ctx.prec, BITS
+    try:
+        yield
     finally:
         ctx.prec = bits
-    return found
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """Blame the weights for anything that goes wrong while they are read."""
+    try:
+        yield
+    except (KeyError, ValueError, IndexError, TypeError) as problem:
+        raise AlgaError(f"the weights do not fit their configuration ({problem})") from None
+
+
+def _judge_situations(network: object, texts: Texts, prompts: list[str], found: Verdict) -> None:
+    """Update the least margins with those of these situations, less all that lies outside them can change."""
+    from alga.trust.verify.error_bounds import SLACK  # noqa: PLC0415 - optional
+    from alga.trust.verify.readers import FORMATS, ReaderErrors, ReaderNetwork, ReaderValues  # noqa: PLC0415
+
+    assert isinstance(network, ReaderNetwork)
+    domain, (kinds_BN, distances_BN) = texts.task.domain, texts.situations(prompts)
+    right_B1 = np.array([[texts.ids[domain[prompt].output]] for prompt in prompts])
+    values = ReaderValues(network, kinds_BN, distances_BN)
+    upper, lower = np.full((2, len(prompts)), np.inf)
+    for b, logits in enumerate(values.logits):
+        right = logits[right_B1[b, 0]]
+        margins = [right - logit for v, logit in enumerate(logits) if v != right_B1[b, 0]]
+        lower[b], upper[b] = (
+            min(float(end) for end in ends) for ends in zip(*((m.lower(), m.upper()) for m in margins))
+        )
+    for name in FORMATS:
+        with np.errstate(all="ignore"):  # NaN proves nothing
+            lost_BV = ReaderErrors(network, values, name).lost(kinds_BN, right_B1)[:, 0] * SLACK
+            logits_BV = values.kept["logits"][:, 0]
+            sure_BV = np.take_along_axis(logits_BV, right_B1, -1) - logits_BV - lost_BV - values.tiny
+        np.put_along_axis(sure_BV, right_B1, np.inf, -1)
+        least = float(np.nan_to_num(sure_BV, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min())
+        if name == "real":
+            found.real = min(found.real, least)
+            found.real_above = min(found.real_above, above + float(np.nan_to_num(lost_BV, nan=1e9).max()))
+        else:
+            found.proven[name] = min(found.proven.get(name, math.inf), least)
 
 
 def _judge(network: object, domain: Domain, tokens: Tokens, prompts: list[str], found: Verdict) -> None:
@@ -140,8 +214,8 @@ def objections(certificate: Certificate, found: Verdict) -> list[str]:
         wrong.append("it certifies nothing")
     if not found.real > 0:
         wrong.append(f"a prompt is answered wrongly: its margin is {found.real:.4g} without any rounding")
-    if certificate.proof and certificate.proof.assumptions != VERSION:
-        wrong.append(f"it rests on the assumptions {certificate.proof.assumptions}, not {VERSION}")
+    if certificate.proof and certificate.proof.assumptions != found.assumptions:
+        wrong.append(f"it rests on the assumptions {certificate.proof.assumptions}, not {found.assumptions}")
     for bound in certificate.proof.bounds if certificate.proof else ():
         here = found.real if bound.arithmetic == "real" else found.proven.get(bound.arithmetic, -math.inf)
         if bound.proven and not here > 0:
