@@ -45,15 +45,11 @@ class ReaderNetwork(BallNetwork):
             "0.back": (w[f"{name}.feed_forward.2.weight"], w[f"{name}.feed_forward.2.bias"]),
             "head": (self.head, np.zeros(len(self.head))),
         }
-        full = {
-            "0.attention": f"{name}.attention_norm",
-            "0.feed": f"{name}.feed_forward_norm",
-            "final_norm": "final_norm",
-        }
+        full = {"0.attention": f"{name}.attention_norm", "0.feed": f"{name}.feed_forward_norm"}
+        full |= {"final_norm": "final_norm"}
         self.norms = {short: (w[f"{long}.weight"], w[f"{long}.bias"]) for short, long in full.items()}
-        self.near, self.slopes, self.sinks = (
-            w[f"{name}.attention.{part}"] for part in ("distances", "slopes", "sinks")
-        )
+        scoring = (w[f"{name}.attention.{part}"] for part in ("distances", "slopes", "sinks"))
+        self.near, self.slopes, self.sinks = scoring
         H, sizes = shape.heads, dict.fromkeys(("q", "k", "v", "out"), (D, D))
         sizes |= {"in": (shape.hidden, D), "back": (D, shape.hidden), "head": (shape.vocabulary, D)}
         check_sizes({"distances": (self.near, (H, 2 * shape.reach + 1))})
@@ -76,20 +72,16 @@ class ReaderValues(ExactValues):
         self.B = B = len(kinds_BN)
         E, root = shape.width // H, arb(shape.width // H).rsqrt()
         mixed: Rows = [[] for _ in range(B)]
-        scores_BHN, weights_BHN = (
-            np.full((B, H, kinds_BN.shape[1] + 1), -np.inf),
-            np.zeros((B, H, kinds_BN.shape[1] + 1)),
-        )
+        size = (B, H, kinds_BN.shape[1] + 1)
+        scores_BHN, weights_BHN = np.full(size, -np.inf), np.zeros(size)
         self.inside_BH = np.zeros((B, H))  # a lower bound of the logarithm of what is seen and the sink weigh
         for b, (kinds, distances) in enumerate(zip(kinds_BN, distances_BN, strict=True)):
             there = [j for j, kind in enumerate(kinds) if kind >= 0]
             for h in range(H):
-                query, near = q[kinds[-1]][h * E : (h + 1) * E], network.near[h]
-                scores = [
-                    _dot(query, k[kinds[j]][h * E : (h + 1) * E]) * root + near[distances[j] + shape.reach]
-                    for j in there
-                ]
-                scores.append(arb(float(network.sinks[h])))
+                e, near = slice(h * E, (h + 1) * E), network.near[h]
+                products = [_dot(q[kinds[-1]][e], k[kinds[j]][e]) * root for j in there]
+                added = [arb(float(near[distances[j] + shape.reach])) for j in there]
+                scores = [a + b for a, b in zip(products, added, strict=True)] + [arb(float(network.sinks[h]))]
                 top = max(float(score) for score in scores)
                 raised = [(score - top).exp() for score in scores]
                 whole = sum(raised, arb(0))
@@ -131,29 +123,21 @@ class ReaderErrors(ErrorBounds):
         B, E = len(kinds_BN), shape.width // shape.heads
         rows, query = np.maximum(kinds_BN, 0), values.query_B[:, None]
         r_BN = np.append(y.error[0][rows], np.zeros((B, 1)), axis=1)
-        r_BN[:, -1] = y.error[0][
-            values.query_B
-        ]  # `_mixed` takes the last for the query's; the sink has no map of its own
+        r_BN[:, -1] = y.error[0][values.query_B]  # where `_mixed` finds the query's; the sink's is zero
         exact = kept["0.mixed"]
         total, own_out, moved_out = np.zeros((B, 1)), np.zeros_like(exact), np.zeros_like(exact)
         for h in range(shape.heads):
             e = slice(h * E, (h + 1) * E)
 
             def part(name: str, at: Ids, e: slice = e) -> tuple[Array, Array, Array, Array]:
-                own, moved = errors[name]
-                return (
-                    kept[f"0.{name}"][0][at][..., e],
-                    own[0][at][..., e],
-                    moved[0][at][..., e],
-                    maps[f"0.{name}"][0][e] * y.gain,
-                )
+                found = [array[0][at][..., e] for array in (kept[f"0.{name}"], *errors[name])]
+                return found[0], found[1], found[2], maps[f"0.{name}"][0][e] * y.gain
 
             q, k, v = part("q", query), _with_nothing(part("k", rows)), _with_nothing(part("v", rows))
             slack = float(sum(np.sqrt((errors[n][1][0][:, e] ** 2).sum(-1)).max() for n in "qk"))
             size = max(float(np.sqrt((kept[f"0.{n}"][0][:, e] ** 2).sum(-1)).max()) for n in "qk") + slack
-            off = (
-                slack * size / math.sqrt(E) + 1000 * self.unit * (size * size + np.abs(network.near[h]).max() + 1)
-            ) * SLACK
+            rounded = 1000 * self.unit * (size * size + np.abs(network.near[h]).max() + 1)
+            off = (slack * size / math.sqrt(E) + rounded) * SLACK
             share, terms = (np.zeros(B), self.inside) if shape.window else self._outside(h, e, off)
             added = np.full((1, 1, kinds_BN.shape[1] + 1), np.abs(network.near[h]).max() + abs(network.sinks[h]))
             units = 8 + 1.01 * (2 * terms + 8)

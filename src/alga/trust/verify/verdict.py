@@ -149,13 +149,9 @@ def _judge_situations(network: object, texts: Texts, prompts: list[str], found: 
     domain, (kinds_BN, distances_BN) = texts.task.domain, texts.situations(prompts)
     right_B1 = np.array([[texts.ids[domain[prompt].output]] for prompt in prompts])
     values = ReaderValues(network, kinds_BN, distances_BN)
-    upper, lower = np.full((2, len(prompts)), np.inf)
-    for b, logits in enumerate(values.logits):
-        right = logits[right_B1[b, 0]]
-        margins = [right - logit for v, logit in enumerate(logits) if v != right_B1[b, 0]]
-        lower[b], upper[b] = (
-            min(float(end) for end in ends) for ends in zip(*((m.lower(), m.upper()) for m in margins))
-        )
+    above = math.inf
+    for logits, (at,) in zip(values.logits, right_B1.tolist(), strict=True):
+        above = min(above, *(float((logits[at] - logit).upper()) for v, logit in enumerate(logits) if v != at))
     for name in FORMATS:
         with np.errstate(all="ignore"):  # NaN proves nothing
             lost_BV = ReaderErrors(network, values, name).lost(kinds_BN, right_B1)[:, 0] * SLACK
