@@ -12,7 +12,7 @@ from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli.console import Watch, as_json, check_out, deliver, note, progress
 from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task, model_argument, option
-from alga.trust.assumptions import ASSUMPTIONS, COVERED, VERSION, at_least
+from alga.trust.assumptions import assumed, at_least
 
 if TYPE_CHECKING:
     from alga.runs import Run
@@ -69,10 +69,11 @@ def certify(
     run = runs.load(model, read_certificate=False)
     with progress("checking every prompt") as watch:
         run = run.judged(watch)
-    if proof:
-        with progress("proving every prompt") as watch:
-            run = run.proven(watch)
     certificate = run.certificate
+    assert certificate is not None
+    if proof and certificate.proof is None:
+        with progress("proving every prompt") as watch:
+            certificate = (run := run.proven(watch)).certificate
     assert certificate is not None
     if save and certificate.certified:
         runs.keep(Path(model), run)
@@ -87,7 +88,8 @@ def certify(
         right = certificate.prompts - len(certificate.failures)
         lines = [f"{right:,} / {certificate.prompts:,} prompts right, on this machine", certificate.statement]
         lines += [
-            f"  {f.prompt}: expected {f.expected}S, got {f.produced!r}" for f in certificate.failures[:FAILURES_PRINTED]
+            f"  {f.prompt}: expected {run.config.tokens.written(f.expected)}, got {f.produced!r}"
+            for f in certificate.failures[:FAILURES_PRINTED]
         ]
         if len(certificate.failures) > FAILURES_PRINTED:
             lines.append(f"  … and {len(certificate.failures) - FAILURES_PRINTED:,} more: see --json")
@@ -137,8 +139,8 @@ def verify(
     if found.agrees:
         names = ["real", *(name for name, margin in found.proven.items() if margin > 0)]
         lines.append(f"the certificate agrees: {found.task} of any length is proven in {', '.join(names)} arithmetic,")
-        lines.append(f"under these assumptions ({VERSION}, docs/proof.md):")
-        lines += [f"  - {assumption}" for assumption in ASSUMPTIONS]
+        lines.append(f"under these assumptions ({found.assumptions}, docs/proof.md):")
+        lines += [f"  - {assumption}" for assumption in assumed(found.assumptions)[0]]
     else:
         lines += [f"refused: {objection}" for objection in found.objections]
     deliver("\n".join(lines), out)
@@ -154,7 +156,11 @@ def _proof(certificate: Certificate) -> list[str]:
     """Return the lines about the proof: margins, assumptions, what they cover."""
     if certificate.proof is None:
         return []
-    lines = ["least margin, whatever the order of summation:"]
+    lines = []
+    if outside := certificate.proof.outside:
+        where = f"at most {outside.share:.3g} of head {outside.head + 1}, at {outside.prompt}"
+        lines.append(f"attention outside the two columns, in a text of any length: {where}")
+    lines.append("least margin, whatever the order of summation:")
     for bound in certificate.proof.bounds:
         found = "not proven"
         if bound.margin is not None and bound.proven:
@@ -163,9 +169,10 @@ def _proof(certificate: Certificate) -> list[str]:
             found += f": the bound of rounding exceeds the margin by {-bound.margin:.4g} at {bound.prompt}"
         lines.append(f"  {bound.arithmetic:<8} {found}")
     lines.append(f"*proven* rests on these assumptions ({certificate.proof.assumptions}, docs/proof.md):")
-    lines += [f"  - {assumption}" for assumption in (*ASSUMPTIONS, OWN)]
+    assumptions, covered = assumed(certificate.proof.assumptions)
+    lines += [f"  - {assumption}" for assumption in (*assumptions, OWN)]
     lines.append("and covers, as far as they keep them:")
-    return [*lines, *(f"  - {way}" for way in COVERED)]
+    return [*lines, *(f"  - {way}" for way in covered)]
 
 
 def _all(*, json: bool, out: Path | None, proof: bool) -> int:
@@ -178,7 +185,7 @@ def _all(*, json: bool, out: Path | None, proof: bool) -> int:
     with progress("proving every network" if proof else "checking every network") as watch:
         for name, run in loaded.items():
             judged = run.judged()
-            if proof:
+            if proof and judged.certificate is not None and judged.certificate.proof is None:
                 judged = judged.proven(partial(_watch_part, watch, done, total))
             watch(done := done + len(run.config.task.domain), total)
             assert judged.certificate is not None

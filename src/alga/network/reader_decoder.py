@@ -21,6 +21,7 @@ from alga.network.compiled_reader import CompiledReader, Ids
 from alga.network.reader_config import ReaderConfig
 from alga.network.step import Step
 from alga.network.texts import Texts
+from alga.tasks.whole import NEXT, OWN
 
 if TYPE_CHECKING:
     from alga.network.reader import Reader
@@ -64,8 +65,24 @@ class Look:
     """What one token attended to: the weight of each token of the text so far, and of the sink, by each head."""
 
     text: str
+    distances: Ids  # tokens
     weights: NDArray[np.float64]  # heads x tokens
     sinks: NDArray[np.float64]  # heads
+
+    def at(self, distance: int) -> str:
+        """Return the tokens at one distance."""
+        return " ".join(
+            token for token, there in zip(self.text, self.distances.tolist(), strict=True) if there == distance
+        )
+
+    def shares(self) -> list[dict[str, float]]:
+        """Return for each head how much of its attention lies at the own place, the next, elsewhere and nowhere."""
+        found = []
+        for weights, sink in zip(self.weights, self.sinks, strict=True):
+            own, after = (float(weights[self.distances == distance].sum()) for distance in (OWN, NEXT))
+            outside = float(weights[(self.distances != OWN) & (self.distances != NEXT)].sum())
+            found.append({"own": own, "next": after, "elsewhere": outside, "nothing": float(sink)})
+        return found
 
 
 class ReaderDecoder:
@@ -124,7 +141,7 @@ class ReaderDecoder:
         scores_HM = self._scores(kinds, places)
         raised = np.exp(scores_HM - scores_HM.max(axis=-1, keepdims=True))
         shares = raised / raised.sum(axis=-1, keepdims=True)
-        return Look(seen, shares[:, :-1], shares[:, -1])
+        return Look(seen, places - places[-1], shares[:, :-1], shares[:, -1])
 
     def _scores(self, kinds: Ids, places: Ids) -> NDArray[np.float64]:
         compiled = self._compiled()

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from typing import Any, Final
 
 from alga.tasks import Task
 from alga.trust.assumptions import at_least
 from alga.trust.certificate import Certificate
+
+STEPS: Final = (
+    "It computes {}, one column at a time, reading its own previous output. The loop over the columns",
+    "is given to it; what it has learned is the step. Method: A. G. Patriota, arXiv 2406.00075.",
+)
+TEXT: Final = (
+    "It computes {}: it continues `65785+8765=` with the sum, units first, token",
+    "by token, attending to the whole text. It is given coupled places, as in position coupling (Cho et al. 2024):",
+    "the digits of one column share a place. It was trained on short sums only, with a price on attention outside two",
+    "columns; docs/whole.md has the theorem for all lengths.",
+)
 
 
 def card(task: Task, parameters: int, training: dict[str, Any], certificate: Certificate | None) -> str:
@@ -16,8 +27,7 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
     lines = [
         f"# {task.name}: a Transformer of {parameters:,} parameters",
         "",
-        f"It computes {task.summary}, one column at a time, reading its own previous output. The loop over the columns",
-        "is given to it; what it has learned is the step. Method: A. G. Patriota, arXiv 2406.00075.",
+        *(line.format(task.summary) for line in (TEXT if task.engine == "whole" else STEPS)),
         "",
         "## Certificate",
         "",

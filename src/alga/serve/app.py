@@ -119,9 +119,9 @@ def _add_operation(app: FastAPI, pool: WorkerPool, verb: str) -> None:
         return StreamingResponse(stream.events(await stream.first()), media_type="text/event-stream")
 
     async def is_long_problem(numbers: schemas.Numbers, deadline: Deadline) -> bool:
-        by_network, model = numbers.engine == "sequential", numbers.model
+        by_network, model = numbers.engine in ("sequential", "whole"), numbers.model
         if model is not None and not by_network:
-            by_network = not await pool.run(lambda worker, _: worker.registry.run(model).certified, deadline)
+            by_network = await pool.run(lambda worker, _: worker.answers_itself(model), deadline)
             if by_network and numbers.engine == "table":
                 return True  # the table is extracted first
         return is_long(verb, numbers.operands, numbers.base or 10, by_network=by_network)

@@ -65,7 +65,7 @@ def domain(solver: Solver) -> dict[str, Any]:
                 "place": place[instance.column],
                 "text": decoded[instance.prompt].text,
                 "margin": finite(decoded[instance.prompt].margin),
-                "expected": instance.output + STOP,
+                "expected": solver.run.config.tokens.written(instance.output),
             }
             for instance in domain.values()
         ],
@@ -144,8 +144,7 @@ def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
         words = [
             f"The network answers every one of the {found.prompts:,} prompts that a problem of any length can lead to, "
             "and all answers are right.",
-            "Each step of a problem is one of these prompts. So, by induction over the columns, every problem is "
-            "solved correctly, however long the numbers are.",
+            _theorem(found),
             f"The closest decision is at {found.least_margin_prompt}: the chosen token leads the runner-up by "
             f"{found.least_margin:.2f} logits.",
             WORDS[found.strength],
@@ -166,6 +165,21 @@ def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
         "statement": found.statement,
         "words": words,
     }
+
+
+def _theorem(found: Certificate) -> str:
+    """Return why prompts that are all right make every problem right."""
+    outside = found.proof.outside if found.proof is not None else None
+    if outside is None:
+        return (
+            "Each step of a problem is one of these prompts. So, by induction over the columns, every problem is "
+            "solved correctly, however long the numbers are."
+        )
+    return (
+        "Each token of a sum is written in one of these situations. Everything else in the text, however long, gets at "
+        f"most {outside.share:.2g} of the attention: too little to change a token. So, by induction over the tokens, "
+        "every sum is right."
+    )
 
 
 def as_json(found: dict[str, Any]) -> bytes:

@@ -26,7 +26,7 @@ class Numbers(_Strict):
     operands: list[Digits] = Field(
         min_length=2, max_length=64, description="Two numbers, or more for `add`; each may have a minus sign."
     )
-    engine: Literal["table", "sequential", "lookahead"] | None = Field(
+    engine: Literal["table", "sequential", "lookahead", "whole"] | None = Field(
         None, description="How steps are chained; default: `table` if the network is certified, else `sequential`."
     )
     model: Name | None = Field(None, description="A network of `/v1/models` to use for its kind of step.")

@@ -37,6 +37,11 @@ class Worker:
                     self._solvers[name].runners[engine] = self.solver(networks[name])
         return self._solvers[name]
 
+    def answers_itself(self, name: str) -> bool:
+        """Return whether the network itself answers by default, and not its table."""
+        run = self.registry.run(name)
+        return not run.certified or run.config.task.engine == "whole"
+
     def described(self, name: str) -> dict[str, Any]:
         """Return what a network is, as plain values."""
         return self.registry.cached("model", name, lambda: content.model(self.solver(name)))

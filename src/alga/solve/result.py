@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from alga.network.step import Step
 from alga.network.tokens import STOP
@@ -13,9 +13,11 @@ from alga.trust.certificate import Certificate
 
 if TYPE_CHECKING:
     from alga.network.decoder import Detail
+    from alga.network.reader_decoder import Look
     from alga.solve.solver import Solver
 
 SIGNS: Final = {"add": "+", "sub": "-", "mul": "×", "divmod": "÷", "cmp": "?"}  # every operation, as a trace writes it
+TEXT_SHOWN: Final = 40  # characters of a text in a trace
 REPR_CHARACTERS: Final = 24  # characters of a number in a repr
 _WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -44,7 +46,7 @@ class Result:
     base: int | None = None  # of an operation
     procedure: Procedure | None = None  # of a task
     kept: tuple[Step, ...] = ()  # the steps of a traced task
-    details: tuple[Detail, ...] = ()  # attention and probabilities of these steps, if asked for
+    details: tuple[Detail | Look, ...] = ()  # attention and probabilities of these steps, if asked for
     parts: tuple[Result | str, ...] = ()  # of a traced operation: its problems, and notes between them
 
     @property
@@ -109,6 +111,8 @@ class Result:
     def _as_paper(self) -> str:
         """Return the trace line by line as in the paper's section 4."""
         assert self.procedure is not None
+        if self.engine == "whole":
+            return self._as_text()
         width = max(len(step.prompt) for step in self.kept)
         lines = [f"      Autoregressive generation to compute: {self.procedure.expression(*self.operands)}"]
         lines += [
@@ -118,6 +122,24 @@ class Result:
         if self.answer is None:
             return "\n".join([*lines, self.failure])
         return "\n".join([*lines, self.procedure.reading(self.step_count), f"{'Final answer: ':>36}{self.answer}"])
+
+    def _as_text(self) -> str:
+        """Return one line per token of a text: what is there so far, what it sees and attends to, what it writes."""
+        assert self.procedure is not None
+        looks = cast("tuple[Look, ...]", self.details)
+        width = min(TEXT_SHOWN, len(looks[-1].text))
+        lines = [f"      Generation, token by token, to compute: {self.procedure.expression(*self.operands)}"]
+        for i, (step, look) in enumerate(zip(self.kept, looks, strict=True), start=1):
+            text = look.text if len(look.text) <= TEXT_SHOWN else f"…{look.text[1 - TEXT_SHOWN :]}"
+            lines.append(
+                f"{i:>8}ª) {text:<{width}} writes {step.text}, sees {look.at(0)} and next {look.at(1) or 'nothing'}"
+            )
+            for head, shares in enumerate(look.shares(), start=1):
+                parts = ", ".join(f"{name} {share:.2g}" for name, share in shares.items())
+                lines.append(f"{'':>12}head {head} attends to: {parts}")
+        if self.answer is None:
+            return "\n".join([*lines, self.failure])
+        return "\n".join([*lines, "Read the tokens after = from right to left", f"{'Final answer: ':>36}{self.answer}"])
 
     def _on_paper(self) -> str:
         lines = [f"{SIGNS[self.operation].join(f' {operand} ' for operand in self.operands).strip()}, digit by digit"]

@@ -10,7 +10,8 @@ from typing import Final
 
 VERSION: Final = "ieee-1"  # of the assumptions below
 TEXT_VERSION: Final = "ieee-text-1"  # of those for networks that read texts of any length
-EXP_UNITS: Final = 8  # times (positions + 1)
+EXP_UNITS: Final = 8  # times (positions + 1), but not in a text of any length
+ZERO_FROM: Final = {"float32": 105, "float64": 750}  # exp of minus this or less is exactly zero
 ERF_UNITS: Final = 16
 
 ASSUMPTIONS: Final = (
@@ -34,6 +35,32 @@ COVERED: Final = (
     "scores scaled before or after the product; a plain or online softmax, so fused attention on CPU in full precision",
     "ONNX Runtime's CPU kernels, as far as they keep the assumptions (checked by sampling)",
 )
+
+TEXT_ASSUMPTIONS: Final = (
+    ASSUMPTIONS[0],
+    f"{ASSUMPTIONS[1]}; so adding zero changes nothing, and zero times a number is zero",
+    ASSUMPTIONS[2],
+    "the largest score that a token gives is first subtracted from all (an online softmax, which rescales while "
+    f"it reads, is not covered); exp has a relative error of at most {EXP_UNITS} units, or an absolute one of at most "
+    f"the least normal number; it is exactly zero below -{ZERO_FROM['float32']} in float32, -{ZERO_FROM['float64']} in "
+    "float64",
+    "what a distance adds to a score is the stored number up to the reach, and beyond it that number minus the slope "
+    "times the places, each operation rounded as above",
+    *ASSUMPTIONS[4:],
+)
+
+TEXT_COVERED: Final = (
+    "torch's eager operations on CPU over whole texts, and alga's own compiled code, which keeps keys and values and "
+    "leaves out tokens whose weight is exactly zero (checked by sampling)",
+    "texts of any length, in batches of any size, on any number of threads",
+)
+
+_SETS: Final = {VERSION: (ASSUMPTIONS, COVERED), TEXT_VERSION: (TEXT_ASSUMPTIONS, TEXT_COVERED)}
+
+
+def assumed(version: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the assumptions of a version and what they cover; nothing if this package does not know the version."""
+    return _SETS.get(version, ((), ()))
 
 
 def at_least(margin: float, places: int = 4) -> str:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alga.tasks.whole import NEXT, OWN
-from alga.trust.proof.bounds import SLACK, Array, Ids
+from alga.trust.assumptions import ZERO_FROM
+from alga.trust.proof.bounds import FORMATS, SLACK, Array, Ids
 
-CUTS: Final = {"real": math.inf, "float64": 750.0, "float32": 105.0}  # exp of less than minus this is exactly zero
+CUTS: Final = {"real": math.inf, **ZERO_FROM}  # exp of less than minus this is exactly zero
 MOST_OUTSIDE: Final = 0.01  # of all attention; more is not bounded further
 FAR: Final = 1.001  # more than the relative rounding of a far score, in any format
 
@@ -62,8 +63,8 @@ class Distances:
 
         `rise` is the most by which a far token's content may raise its score above the largest score.
         """
-        if math.isinf(cut):
-            return 0
+        if math.isinf(cut) or not (self.slopes > 0).all():
+            return 0  # in the latter case nothing is proven anyway
         falls = [max(0.0, rise + float(end) + cut) * FAR for end in (self.near[0], self.near[-1])]
         steps = (math.ceil(fall / slope) for fall, slope in zip(falls, self.slopes.tolist(), strict=True))
         return self.reach + 1 + int(max(steps))
@@ -98,6 +99,5 @@ def terms(kinds: Kinds, distances: Distances, top_Q: Array, arity: int) -> NDArr
     """Return how many tokens can have a weight that is not zero, in each format; `top_Q` bounds each largest score."""
     rises = [float((kinds.scores.max(axis=1) - top_Q).max() + 2 * off) for off in kinds.off]
     inside = 2 * arity + 2
-    return np.array(
-        [inside + (2 * arity + 1) * distances.places(rise, cut) for rise, cut in zip(rises, CUTS.values(), strict=True)]
-    )
+    places = [distances.places(rise, CUTS[each.name]) for rise, each in zip(rises, FORMATS, strict=True)]
+    return inside + (2 * arity + 1) * np.array(places)

@@ -165,10 +165,6 @@ class ReaderBounds:
             return kinds, SoftmaxRounding(EXP_UNITS, np.full((len(FORMATS), 1, 1, 1), inside)), inside_B
         own = kinds.scores[:, V:].diagonal() + distances.near[distances.reach]
         top_Q = np.maximum(own, distances.sink) - off.max()  # every token sees itself and the sink
-        for side, slope in zip(("below", "above"), distances.slopes.tolist(), strict=True):
-            if not slope > 0:
-                head = e.start // (e.stop - e.start)
-                raise AlgaError(f"head {head} does not look away: its slope {side} is {slope:g}, not above zero")
         count = terms(kinds, distances, top_Q, self._arity)
         return kinds, SoftmaxRounding(EXP_UNITS, count[:, None, None, None]), inside_B
 

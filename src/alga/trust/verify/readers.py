@@ -164,7 +164,7 @@ class ReaderErrors(ErrorBounds):
             series[distance > 0] += arb(float(near[distance + reach])).exp()
         for side, slope in enumerate(network.slopes[h].tolist()):
             if not slope > 0:
-                raise AlgaError(f"head {h}: its slope {('below', 'above')[side]} is {slope:g}, not above zero")
+                return np.ones(len(values.query_B)), self.inside  # everything may lie outside: nothing is proven
             series[side] += arb(float(ends[side])).exp() / arb(slope).expm1()
             own = np.maximum(np.diag(scores[:, V:]) + near[reach], network.sinks[h]) - 2 * off - 2 * values.tiny
             fall = float((np.maximum(*most) - own).max()) + ends[side] - self.zero_below
