@@ -23,10 +23,10 @@ import pytest
 import torch
 
 from alga import tasks
+from alga.network.kinds import tokens_of
 from alga.network.step import Decode, Step
-from alga.network.tokens import Tokens
 from alga.runs import SHIPPED, Weights, checksums
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.solve.solver import Solver
 from alga.tasks import Task
 from alga.training import trainer
@@ -135,10 +135,10 @@ def faulty() -> Callable[..., Decode]:
     """Make a decoder that is right except on the given prompts."""
 
     def make(task: Task, faults: Mapping[str, str] = {}, margin: float = 9.0) -> Decode:
-        tokens = Tokens.of(task.domain)
+        tokens = tokens_of(task)
 
         def decode(prompts: Sequence[str]) -> list[Step]:
-            texts = [faults[p] if p in faults else f"{task.domain[p].output}S" for p in prompts]
+            texts = [faults[p] if p in faults else tokens.written(task.domain[p].output) for p in prompts]
             return [Step(p, text, tokens.output(text), margin) for p, text in zip(prompts, texts, strict=True)]
 
         return decode

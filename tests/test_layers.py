@@ -16,9 +16,9 @@ ROOMS = (
     "base", "tasks", "network", "trust", "runs", "training", "solve", "export", "serve", "research", "cli", "__main__",
 )  # fmt: skip
 WITH_TORCH = {  # may import torch at import time; everything else starts without it
-    "network/model.py", "network/alterations.py", "network/module.py",
+    "network/model.py", "network/alterations.py", "network/module.py", "network/reader.py", "network/reader_module.py",
     "training/checkpoint.py", "training/initial_weights.py", "training/metrics.py", "training/sampling.py",
-    "training/trainer.py",
+    "training/sums.py", "training/trainer.py",
     "research/baselines/language.py",
 }  # fmt: skip
 
@@ -61,7 +61,13 @@ def test_only_listed_files_import_torch_at_import_time() -> None:
 
 KNOWN = (*tasks.names(), *tasks.variants(), *(tasks.in_base(family, 16) for family in tasks.families()))
 IN_BASE = re.compile(rf"({'|'.join(tasks.families())})-base-\d*")
-CONTRACT = {"alga.tasks", "alga.tasks.procedure", "alga.tasks.numbers", "alga.tasks.own"}  # shared by all procedures
+CONTRACT = {
+    "alga.tasks",
+    "alga.tasks.procedure",
+    "alga.tasks.numbers",
+    "alga.tasks.own",
+    "alga.tasks.whole",
+}  # fmt: skip - shared by all procedures; the last holds the words for places and parts of texts
 SPEAKING = {"verb", "sign", "symbols", "lookahead", "summary"}  # attributes that tell one procedure from another
 
 # Files that ask for a task by name: defaults (the shipped adder, a recipe's task) and checks of certain tasks.
@@ -74,6 +80,10 @@ BY_NAME = {
 # Files that know which procedure they run, and how.
 BY_CODE = {
     ("solve/engines/lookahead.py", "Lookahead"),  # that engine runs the three maps
+    ("solve/engines/whole.py", "Whole"),  # this one continues texts
+    ("network/kinds.py", "Whole"),  # the kind of network that learns texts, its tokens, and its second proof
+    ("network/texts.py", "Whole"),
+    ("trust/verify/verdict.py", "Whole"),
     ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines only add
 }
 
@@ -185,7 +195,8 @@ def test_no_test_module_imports_another() -> None:
 def test_verifier_shares_no_code_with_the_prover() -> None:
     imported = {module for path in (SOURCE / "trust" / "verify").glob("*.py") for module, _ in imports_of(path)}
     assert {module for module in imported if module.startswith("alga.") and ".verify" not in module} == {
-        "alga.base.errors", "alga.base.progress", "alga.network.config", "alga.network.tokens", "alga.tasks",
+        "alga.base.errors", "alga.base.progress", "alga.network.config", "alga.network.kinds",
+        "alga.network.reader_config", "alga.network.texts", "alga.network.tokens", "alga.tasks",
         "alga.trust.assumptions", "alga.trust.certificate",
     }  # fmt: skip
 

@@ -173,7 +173,7 @@ def test_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:
             assert str(tmp_path) not in response.text
         ahead = client.post("/v1/add", json={**PAPER, "model": "mine", "engine": "lookahead"})
         assert ahead.status_code == 422
-        assert "the model mine cannot look ahead" in ahead.json()["error"]
+        assert "the model mine does not run by the engine lookahead" in ahead.json()["error"]
     with pytest.raises(AlgaError, match="neither a run folder nor shipped"):
         ModelRegistry([str(tmp_path / "nothing")])
 

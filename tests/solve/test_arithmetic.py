@@ -206,7 +206,10 @@ def test_signs_and_other_bases_are_supported(arguments: list[str], printed: str,
         (["sub", "1", "2", "--model", "comparison-base-16"], "is for base 16, not 10"),
         (["mul", "1", "2", "--model", "subtraction"], "the model subtraction does not mul"),
         (["add", "1", "2", "--model", "parity"], "the model parity does no arithmetic"),
-        (["mul", "1", "2", "--engine", "lookahead"], "there is no lookahead network for times-a-digit"),
+        (
+            ["mul", "1", "2", "--engine", "lookahead"],
+            "there is no network for times-a-digit that runs by the engine lookahead",
+        ),
         (["solve", "parity", "12"], "a number has only the digits 0 and 1"),
     ],
 )

@@ -236,8 +236,8 @@ def test_file_without_a_wrong_character_is_accepted(tmp_path: Path) -> None:
 
 
 def test_engines_are_listed() -> None:
-    assert solver.ENGINES == ("table", "sequential", "lookahead")
-    with pytest.raises(AlgaError, match=r"^unknown engine 'abacus'; there are table, sequential, lookahead$"):
+    assert solver.ENGINES == ("table", "sequential", "lookahead", "whole")
+    with pytest.raises(AlgaError, match=r"^unknown engine 'abacus'; there are table, sequential, lookahead, whole$"):
         solver.check_engine("abacus")
 
 

@@ -89,7 +89,7 @@ def test_own_network_is_refused_for_lookahead(alga: Alga, tmp_path: Path) -> Non
     for arguments in (["add", "1", "2", "--model"], ["evaluate"]):
         refused = alga(*arguments, tmp_path / "mine", "--engine", "lookahead")
         assert refused.code == 2
-        assert "cannot look ahead; the model addition-lookahead can" in refused.err
+        assert "does not run by the engine lookahead; the model addition-lookahead does" in refused.err
     refused = alga("evaluate", "addition", "--engine", "lookahead")
     assert (refused.code, "evaluate addition-lookahead instead" in refused.err) == (2, True)
 
@@ -109,5 +109,5 @@ def test_lookahead_network_runs_only_by_lookahead(alga: Alga) -> None:
 
 def test_task_without_a_lookahead_network_says_so(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.runs.shipped", lambda: ("addition",))
-    with pytest.raises(AlgaError, match="there is no lookahead network for addition"):
+    with pytest.raises(AlgaError, match="there is no network for addition that runs by the engine lookahead"):
         Solver.load().solve("1", "2", engine="lookahead")

@@ -16,6 +16,7 @@ SUMMARIES = {
     "addition-padded": "the sum of two numbers, filled up with zeros",
     "addition-of-three": "the sum of three numbers, filled up with zeros",
     "addition-lookahead": "the sum of two numbers, all carries at once",
+    "addition-whole": "the sum of two numbers, read as one text",
     "subtraction": "a number minus one that is no larger",
     "comparison": "whether a number is smaller than, equal to or larger than another",
     "times-a-digit": "a number times a single digit",
@@ -39,6 +40,7 @@ IN_BASE_16 = {
     "comparison": ("whether a number is smaller than, equal to or larger than another in base 16", "7?3"),
     "times-a-digit": ("a number times a single digit in base 16", "7×3"),
     "division-by-a-digit": ("a number divided by a single digit, with remainder in base 16", "7÷3"),
+    "addition-whole": ("the sum of two numbers in base 16, read as one text", "7+3"),
     "and": ("the bitwise and of two numbers in base 16", "7&3"),
     "or": ("the bitwise or of two numbers in base 16", "7|3"),
     "xor": ("the bitwise xor of two numbers in base 16", "7^3"),
@@ -164,6 +166,9 @@ def test_example_is_a_small_problem_with_the_given_answer(name: str) -> None:
         return task.domain[prompt].output
 
     problem, _, spelled = task.example(Random(3), answer).rpartition(" = ")
+    if name == "addition-whole":
+        assert task.example(Random(3), answer) == f"two columns of a text: {asked[0]} and then {answer(asked[0])}"
+        return
     if name == "addition-lookahead":
         assert (problem, spelled) == (f"one step ahead: {asked[0]}", task.domain[asked[0]].output)
         return

@@ -23,6 +23,7 @@ SIZES = {
     "addition": 2300,
     "addition-padded": 2100,
     "addition-lookahead": 341,
+    "addition-whole": 24_741,
     "subtraction": 2100,
     "times-a-digit": 4610,
     "division-by-a-digit": 4590,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from alga import runs
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.solve.solver import Solver
 from alga.training import recipes
 from alga.training.trainer import Training

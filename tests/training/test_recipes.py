@@ -8,7 +8,7 @@ import pytest
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.training import recipes
 from tests.conftest import tiny
 

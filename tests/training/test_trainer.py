@@ -116,7 +116,7 @@ def test_long_gradients_are_clipped(clip: float, monkeypatch: pytest.MonkeyPatch
 def test_evaluation_loss_is_the_mean_over_output_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alga.training.metrics.LOSS_BATCH", 5)  # chunks of unequal size
+    monkeypatch.setattr("alga.training.sampling.LOSS_BATCH", 5)  # chunks of unequal size
     training = Training.start(None, tiny(task="addition-base-2", dropout=0.5, steps=1))
     (progress,) = training.run()
     tokens, logs = training.config.tokens, []

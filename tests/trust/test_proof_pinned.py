@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof import bounds, lemmas, rounding
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, FORMATS, MAX_MAGNITUDE, REAL
 from alga.trust.proof.lemmas import Affine, Ball
-from alga.trust.proof.rounding import Rounding
+from alga.trust.proof.rounding import Rounding, SoftmaxRounding
 from tests.sloppy import Array
 
 ROUNDING = Rounding(FORMATS)
 U = 2.0**-24 + 2.0**-53  # the unit of float32 and of the midpoint together
 TINY = 2.0**-126 + 2.0**-1022
+TWO = SoftmaxRounding(EXP_UNITS * 3, np.array(2))
 
 
 def wave(*shape: int, phase: float = 0.0, size: float = 1.0) -> Array:
@@ -120,12 +122,12 @@ def test_weight_changes_exclude_their_linear_part() -> None:
 def test_attention_weight_errors_are_pinned_up_to_one_percent() -> None:
     one, weights = Rounding((FLOAT32,)), np.array([[[[0.25, 0.75]]]])
     gap = np.array([[[[0.0, 2.0]]]])
-    own = U * gap[0, 0, 0] + rounding.EXP_UNITS * 3 * U + 12 * U / (1 - 12 * U)
+    own = U * gap[0, 0, 0] + EXP_UNITS * 3 * U + 12 * U / (1 - 12 * U)
     expected = 1.03 * (own + (weights[0, 0, 0] * own).sum())
-    assert rounding.weight_errors(gap, weights, 2, one)[0, 0, 0] == near(expected, rel=1e-8)
-    far = rounding.weight_errors(np.array([[[[0.0, 83_000.0]]]]), np.array([[[[1.0, 0.0]]]]), 2, one)[0, 0, 0]
+    assert rounding.weight_errors(gap, weights, TWO, one)[0, 0, 0] == near(expected, rel=1e-8)
+    far = rounding.weight_errors(np.array([[[[0.0, 83_000.0]]]]), np.array([[[[1.0, 0.0]]]]), TWO, one)[0, 0, 0]
     assert far[1] == near(1.03 * 83_000 * U, rel=1e-2)
-    assert rounding.weight_errors(np.array([[[[0.0, 170_000.0]]]]), weights * 0, 2, one)[0, 0, 0, 1] == np.inf
+    assert rounding.weight_errors(np.array([[[[0.0, 170_000.0]]]]), weights * 0, TWO, one)[0, 0, 0, 1] == np.inf
 
 
 @pytest.mark.parametrize("n", [1, 4, 64])

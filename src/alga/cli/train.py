@@ -14,7 +14,7 @@ from alga.cli.console import as_json, note, progress
 from alga.cli.options import AsJson, load_own_task, model_option, option, recipe_option, task_option
 
 if TYPE_CHECKING:
-    from alga.runs.recipe import Recipe
+    from alga.runs.config import Recipe
 
 
 def train(
@@ -113,7 +113,7 @@ def _like(model: str) -> tuple[Recipe, int, int]:
     """Return the recipe, seed and threads that a network was trained with."""
     from alga import runs
     from alga.runs import config
-    from alga.runs.recipe import Recipe
+    from alga.runs.config import Recipe
 
     found = config.load(runs.locate(model))
     if not found.training:

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from alga.base.errors import AlgaError
 from alga.network.alterations import alteration, hooks_of
-from alga.network.compiled import Compiled, unfolded
+from alga.network.compiled import Compiled
 from alga.network.config import ModelConfig
+from alga.network.decoder import unfolded
 from alga.network.model import Cache, Transformer
 from alga.network.reader import Reader
 from alga.network.tokens import STOP_ID

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from alga.base.errors import AlgaError
 from alga.research import statistics
 from alga.research.sweeps import Row, Settings
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.tasks import own
 from alga.training import recipes
 

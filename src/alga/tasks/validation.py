@@ -15,9 +15,12 @@ from typing import Final
 from alga.base.errors import AlgaError
 from alga.tasks.lookahead import Lookahead
 from alga.tasks.procedure import Procedure, Task
+from alga.tasks.whole import END, EQUALS, PLUS, Whole
 
 MOST_COLUMNS: Final = 3
 ALL_UP_TO: Final = 20_000
+MOST_DIGITS: Final = 8  # of numbers in whole texts
+TEXTS: Final = 2_000
 MOST_SYMBOLS: Final = 250  # with the other tokens, an id fits in a byte
 
 
@@ -30,6 +33,8 @@ def check(task: Task, seed: int = 0) -> int:
     """
     symbols = task.domain.symbols
     found = {char for instance in task.domain.values() for char in instance.column + instance.output}
+    if isinstance(task, Whole):
+        found -= {PLUS, EQUALS, END}
     if strangers := found - set(symbols):
         raise AlgaError(f"task {task.name} uses {_listed(strangers)}, not among its symbols {symbols!r}")
     if reserved := set(symbols) & set("PSC\n"):
@@ -38,6 +43,8 @@ def check(task: Task, seed: int = 0) -> int:
         raise AlgaError(f"task {task.name} has {len(symbols):,} symbols; at most {MOST_SYMBOLS} are allowed")
     if isinstance(task, Lookahead):
         return _check_maps(task, seed)
+    if isinstance(task, Whole):
+        return _check_texts(task, seed)
     assert isinstance(task, Procedure)
     _check_carried(task)
     tried = sum(_check_problem(task, columns) for columns in _problems(task, seed))
@@ -86,6 +93,22 @@ def _check_maps(task: Lookahead, seed: int) -> int:
             raise AlgaError(f"task {task.name}: looking ahead, {problem} is {spelled!r}, not {expected!r}")
         tried += 1
     return tried
+
+
+def _check_texts(task: Whole, seed: int) -> int:
+    """Refuse situations that, followed token by token, do not spell the answer of some problem."""
+    served, rng = task.serves, random.Random(seed)
+    drawn = [[rng.randint(1, MOST_DIGITS) for _ in range(served.layout.arity)] for _ in range(TEXTS)]
+    problems = [["".join(rng.choices(task.digits, k=length)) for length in lengths] for lengths in drawn]
+    problems += [list(digits) for digits in itertools.product(task.digits, repeat=served.layout.arity)]
+    for operands in problems:
+        question, expected = task.question(*operands), served.oracle(*operands)
+        text = question
+        while not text.endswith(END) and len(text) < 2 * len(question) + 2:
+            text += task.domain[task.situation(text, len(text) - 1)].output
+        if (spelled := task.read(text.removeprefix(question))) != expected:
+            raise AlgaError(f"task {task.name}: the text {text} spells {spelled!r}, its answer is {expected!r}")
+    return len(problems)
 
 
 def _check_problem(task: Procedure, columns: tuple[str, ...]) -> bool:

@@ -16,8 +16,7 @@ from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network.model import Transformer
 from alga.network.reader import Reader
-from alga.runs.config import Config
-from alga.runs.recipe import Recipe
+from alga.runs.config import Config, Recipe
 from alga.runs.weights import read_header
 
 SLOTS: Final = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps of each parameter

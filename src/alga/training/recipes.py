@@ -9,7 +9,7 @@ from alga import runs
 from alga.base.errors import AlgaError
 from alga.base.folders import Folder
 from alga.runs import config as configs
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 
 
 def paper() -> Recipe:
@@ -56,9 +56,9 @@ def smallest() -> Recipe:
 def whole() -> Recipe:
     """A reader of whole sums of up to five digits; docs/whole.md says why there is a price."""
     return Recipe(
-        name="whole", task="addition-whole", batch_size=256, learning_rate=3e-3, warmup_steps=50, decay_steps=2_950,
+        name="whole", task="addition-whole", batch_size=256, learning_rate=3e-3, warmup_steps=50, decay_steps=1_950,
         final_rate=1e-4, weight_decay=0.01, beta1=0.9, beta2=0.98, embedding_scale=0.2, second_type_share=0.0,
-        contexts="domain", steps=4_000, check_every=250, margin=4.0, clip=1.0, layers=1, digits=5, price=0.05,
+        contexts="domain", steps=2_500, check_every=250, margin=4.0, clip=1.0, layers=1, digits=5, price=0.02,
         distance_rate=10.0,
     )  # fmt: skip
 

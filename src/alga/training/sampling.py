@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from alga.base.errors import AlgaError
 from alga.network.model import Transformer
 from alga.network.tokens import PAD_ID, START, Tokens
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.tasks import Domain
 
 LOSS_BATCH: Final = 8192  # instances per evaluation batch

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from alga.network.reader import Reader
 from alga.network.texts import Texts
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.tasks.numbers import text_of
 from alga.tasks.whole import NEXT, OWN
 

@@ -12,7 +12,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import torch
 
@@ -24,11 +24,10 @@ from alga.network.reader import Reader
 from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
-from alga.runs.config import Config
-from alga.runs.recipe import Recipe
+from alga.runs.config import Config, Recipe
 from alga.training import metrics
 from alga.training.checkpoint import Checkpoint, settings_of
-from alga.training.initial_weights import initial_network
+from alga.training.initial_weights import initial_network, parameter_groups
 from alga.training.metrics import Progress
 from alga.training.run_writer import RunWriter
 from alga.training.sampling import Sampler
@@ -63,7 +62,7 @@ class Training:
         with self._torch_settings():
             self.model = initial_network(config.model, self.recipe).to(self.device)
         self._optimizer = torch.optim.AdamW(
-            self._parameter_groups(),
+            parameter_groups(self.model, self.recipe),
             lr=self.recipe.learning_rate,
             betas=(self.recipe.beta1, self.recipe.beta2),
             weight_decay=self.recipe.weight_decay,
@@ -210,17 +209,6 @@ class Training:
         if isinstance(self.model, Reader):
             self.model.keep_slopes_positive()
         return loss.item()
-
-    def _parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the parameters, those that score distances apart: they have a rate of their own and do not decay."""
-        if not isinstance(self.model, Reader):
-            return [{"params": [*self.model.parameters()], "times": 1.0}]
-        apart = self.model.by_distance
-        others = [each for each in self.model.parameters() if not any(each is one for one in apart)]
-        return [
-            {"params": others, "times": 1.0},
-            {"params": apart, "times": self.recipe.distance_rate, "weight_decay": 0.0},
-        ]
 
     def _check(self, began: float) -> Progress:
         measured = metrics.measure(self.config.task.domain, self._decoder, self._sampler)

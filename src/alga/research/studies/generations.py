@@ -12,7 +12,7 @@ from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import Interval, median
 from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked, seeds
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.training import recipes
 
 TASK_LABELS: Final = {  # task: label in the table, label in the figure

@@ -19,7 +19,7 @@ from alga.base.progress import Watch
 from alga.research import records
 from alga.research.studies.published import SUMS, TRACES
 from alga.runs import adoption
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.solve import evaluation
 from alga.solve.solver import Solver
 from alga.training import metrics, recipes

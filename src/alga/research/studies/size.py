@@ -10,7 +10,7 @@ from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import share
 from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked
-from alga.runs.recipe import Recipe
+from alga.runs.config import Recipe
 from alga.training import recipes
 
 SIZE_TASK: Final = "addition-padded"
