@@ -15,6 +15,8 @@ from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task, 
 from alga.trust.assumptions import assumed, at_least
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from alga.runs import Run
     from alga.trust.certificate import Certificate
 
@@ -31,7 +33,9 @@ def certify(
     task: OwnTask = None,
     json: AsJson = False,
     out: Out = None,
-    figure: Annotated[Path | None, option("FILE", "Draw every prompt, coloured by margin, as PNG or SVG.")] = None,
+    figure: Annotated[
+        Path | None, option("FILE", "Draw every prompt by its margin, or a reader's distances, as PNG or SVG.")
+    ] = None,
     proof: Annotated[
         bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
     ] = False,
@@ -60,7 +64,6 @@ def certify(
         raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
         from alga.base import figures
-        from alga.trust.domain_map import domain_map
 
         figures.check(figure)
         check_out(figure)
@@ -80,8 +83,7 @@ def certify(
     elif save:
         note("alga: certificate not saved: the network is wrong on some prompts")
     if figure is not None:
-        drawn = domain_map(run.config.task.domain, _margins(run), _title(certificate))
-        files.write(figure, figures.render(drawn, figure.suffix))
+        files.write(figure, figures.render(_picture(run, certificate), figure.suffix))
     if json:
         deliver(as_json(certificate.as_dict()), out)
     else:
@@ -208,6 +210,18 @@ def _all(*, json: bool, out: Path | None, proof: bool) -> int:
 
 def _watch_part(watch: Watch, before: int, total: int, done: int, _: int) -> None:
     watch(before + done, total)
+
+
+def _picture(run: Run, certificate: Certificate) -> Figure:
+    """Draw every prompt; of a network that reads whole texts, what it has learned about distances."""
+    if run.config.model.kind == "reader":
+        from alga.trust.distance_map import distance_map
+
+        numbers = {name: array.astype(float) for name, array in run.weights.arrays.items()}
+        return distance_map(numbers, certificate.statement)
+    from alga.trust.domain_map import domain_map
+
+    return domain_map(run.config.task.domain, _margins(run), _title(certificate))
 
 
 def _margins(run: Run) -> dict[str, float | None]:

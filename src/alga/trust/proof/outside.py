@@ -38,6 +38,12 @@ class Distances:
         """The largest distance that has a number of its own."""
         return len(self.near) // 2
 
+    def added(self, distance: int) -> float:
+        """Return what is added at any distance."""
+        end = min(max(distance, -self.reach), self.reach)
+        beyond = abs(distance - end)
+        return float(self.near[end + self.reach] - (self.slopes[int(distance > 0)] * beyond if beyond else 0.0))
+
     def inside(self, distances: Ids) -> Array:
         """Return what is added at the distances of a situation."""
         found: Array = self.near[distances + self.reach]
