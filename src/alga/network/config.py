@@ -31,6 +31,7 @@ class ModelConfig:
 
     kind: ClassVar[str] = "steps"
     needs_bound: ClassVar[bool] = False  # whether more than the domain's prompts decides what it writes
+    can_be_bounded: ClassVar[bool] = True
 
     vocabulary: int
     input_length: int

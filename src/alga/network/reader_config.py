@@ -54,8 +54,13 @@ class ReaderConfig:
 
     @property
     def needs_bound(self) -> bool:
-        """Whether what lies outside a situation has weight too, so that situations alone decide nothing."""
-        return not self.window
+        """Whether more than a situation decides what is written: others have weight, or tokens have seen others."""
+        return not self.window or self.layers > 1
+
+    @property
+    def can_be_bounded(self) -> bool:
+        """Whether what lies outside can be bounded; with several layers, situations reach further than two columns."""
+        return self.layers == 1
 
     @property
     def parameters(self) -> int:

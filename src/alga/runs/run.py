@@ -91,7 +91,8 @@ class Run:
         if not self.config.model.needs_bound:
             return dataclasses.replace(self, certificate=certificate, table=table)
         sampled = dataclasses.replace(self, certificate=certificate.as_sample(), table=table)
-        return sampled if certificate.failures or altered else sampled.proven(watch)
+        bounded = self.config.model.can_be_bounded and not certificate.failures and not altered
+        return sampled.proven(watch) if bounded else sampled
 
     def _refuse_unless(self, sha256: str, altered: str) -> None:
         if (self.sha256, self.weights.altered) != (sha256, altered):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.errors import AlgaError
 from alga.base.folders import Folder
 from alga.runs import config as configs
@@ -68,7 +68,8 @@ def release(task: str = "addition") -> Recipe:
 
     docs/decisions.md says how sizes were chosen.
     """
-    config = configs.load(Folder(runs.SHIPPED / (task if task in runs.shipped() else "addition")))
+    name = "whole" if tasks.find(task).engine == "whole" else task if task in runs.shipped() else "addition"
+    config = configs.load(Folder(runs.SHIPPED / name))
     return dataclasses.replace(Recipe(**config.training["recipe"]), task=task)
 
 

@@ -20,10 +20,11 @@ from alga.research.studies.share import Share
 from alga.research.studies.size import Size
 from alga.research.studies.study import Study
 from alga.research.studies.unseen import Unseen
+from alga.research.studies.whole import WholeStudy
 
 WHAT: Final = "study results"
 STUDIES: Final[tuple[Study, ...]] = (
-    Learning(), Share(), Information(), Generations(), Size(), Unseen(), RoundingStudy(),
+    Learning(), Share(), Information(), Generations(), Size(), Unseen(), RoundingStudy(), WholeStudy(),
 )  # fmt: skip
 
 

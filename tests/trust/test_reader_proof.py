@@ -1,0 +1,274 @@
+"""The proof of a reader for texts of any length: against brute force, and that it can fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from alga import runs
+from alga.base.errors import AlgaError
+from alga.network.texts import Texts
+from alga.runs import Run, Weights, checksums
+from alga.runs.folder import SHIPPED
+from alga.tasks.whole import Whole
+from alga.trust.certificate import Bound, Certificate, Outside, Proof
+from alga.trust.proof.outside import Distances
+from alga.trust.proof.readers import ReaderBounds, prove_reader
+from alga.trust.verify.verdict import derive_reader, verify
+from tests.conftest import Alga
+
+Array = np.ndarray
+TASK = Whole()
+TEXTS = Texts.of(TASK)
+SOME = [*Random(0).sample(list(TASK.domain), 60), "+=1", "9+9=", "0+0=0"]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Run:
+    return runs.load("whole")
+
+
+def numbers(run: Run) -> dict[str, Array]:
+    return {name: array.astype(float) for name, array in run.weights.arrays.items()}
+
+
+def changed(run: Run, change: Callable[[dict[str, Array]], None]) -> Run:
+    """Return the run with other weights."""
+    arrays = {name: array.copy() for name, array in run.weights.arrays.items()}
+    change(arrays)
+    return dataclasses.replace(run, weights=Weights.holding(run.config, arrays))
+
+
+def margins(run: Run, prompts: list[str]) -> Array:
+    return ReaderBounds(TEXTS, run.config.model, numbers(run)).margins(prompts)[0]
+
+
+def logits(run: Run, kinds: list[int], distances: list[int]) -> Array:
+    """Return the logits of the last token, over everything that it is given, in float64 and written out once more."""
+    w, shape = numbers(run), run.config.model
+    a, tokens, parts = "layers.0.attention", w["token_embedding.weight"], w["part_embedding.weight"]
+    x = np.array([tokens[kind % len(tokens)] + parts[kind // len(tokens)] for kind in kinds])
+
+    def norm(x: Array, name: str) -> Array:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return (
+            centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) * w[f"{name}.weight"]
+            + w[f"{name}.bias"]
+        )
+
+    q, k, v = np.split(
+        norm(x, "layers.0.attention_norm") @ w[f"{a}.project_in.weight"].T + w[f"{a}.project_in.bias"], 3, 1
+    )
+    width, mixed = shape.width // shape.heads, []
+    for h in range(shape.heads):
+        e = slice(h * width, (h + 1) * width)
+        head = Distances(w[f"{a}.distances"][h], w[f"{a}.slopes"][h], float(w[f"{a}.sinks"][h]))
+        scores = k[:, e] @ q[-1, e] / math.sqrt(width) + [head.added(distance) for distance in distances]
+        top = max(scores.max(), head.sink)
+        raised = np.exp(scores - top)
+        mixed.append(raised @ v[:, e] / (raised.sum() + math.exp(head.sink - top)))
+    y = x[-1] + w[f"{a}.project_out.weight"] @ np.concatenate(mixed) + w[f"{a}.project_out.bias"]
+    hidden = (
+        w["layers.0.feed_forward.0.weight"] @ norm(y, "layers.0.feed_forward_norm") + w["layers.0.feed_forward.0.bias"]
+    )
+    gelu = hidden * (1 + np.array([math.erf(t / math.sqrt(2)) for t in hidden])) / 2
+    y = y + linear(gelu, "layers.0.feed_forward.2")
+    return w["head.weight"] @ norm(y, "final_norm")
+
+
+def margin(run: Run, prompt: str, text: str) -> float:
+    """Return the margin of the last token of a text, with attention to all of it."""
+    kinds, places = TEXTS.kinds(text), TEXTS.places(text)
+    found = logits(run, kinds.tolist(), (places - places[-1]).tolist())
+    right = TEXTS.ids[TASK.domain[prompt].output]
+    return float(found[right] - np.delete(found, right).max())
+
+
+def long_text(prompt: str, low: str, high: str, length: int, token: str) -> str | None:
+    """Return a long text that ends in a situation: `low` digits below, `high` ones above the next place."""
+    question, _, last = prompt.partition("=")
+    cuts = question.split("+")
+    if not last or not all(len(cut) == 2 for cut in cuts):
+        return None
+    operands = [high * length + cut + low * length for cut in cuts]
+    return f"{'+'.join(operands)}={token * length}{last}"
+
+
+@pytest.mark.parametrize("slope", [None, 1.5, 0.6])
+def test_no_long_text_moves_a_margin_by_more_than_the_bound(whole: Run, slope: float | None) -> None:
+    def flatten(arrays: dict[str, Array]) -> None:
+        if slope is not None:
+            near = arrays["layers.0.attention.distances"]
+            near[:, [0, 1, 4]] = near[:, 2:4].min() - 12  # so that what is outside can be measured
+            arrays["layers.0.attention.slopes"][:] = slope
+
+    run = changed(whole, flatten)
+    prompts = [prompt for prompt in SOME if long_text(prompt, "0", "0", 1, "0")][:12]
+    bounds, alone = margins(run, prompts)[0], margins(changed(run, _steep), prompts)[0]
+    moved = []
+    for prompt, bound, exact in zip(prompts, bounds, alone, strict=True):
+        for low, high, token in (("0", "9", "5"), ("9", "0", "9"), ("3", "3", "0"), ("7", "1", "2")):
+            text = long_text(prompt, low, high, 30, token)
+            assert text is not None
+            found = margin(run, prompt, text)
+            assert found >= bound
+            moved.append(abs(found - exact))
+    if slope is not None:
+        assert max(moved) > 1e-6  # the bound was put to the test
+        assert max(moved) < max(alone - bounds) < 1000 * max(moved)
+
+
+def _steep(arrays: dict[str, Array]) -> None:
+    arrays["layers.0.attention.distances"][:, [0, 1, 4]] = -500
+    arrays["layers.0.attention.slopes"][:] = 100
+
+
+def test_bound_without_rounding_is_the_exact_margin(whole: Run) -> None:
+    bounds = margins(whole, SOME)
+    for prompt, bound in zip(SOME, bounds[0], strict=True):
+        kinds, distances = TEXTS.situations([prompt])
+        there = kinds[0] >= 0
+        found = logits(whole, kinds[0][there].tolist(), distances[0][there].tolist())
+        right = TEXTS.ids[TASK.domain[prompt].output]
+        assert bound == pytest.approx(found[right] - np.delete(found, right).max(), abs=1e-6)
+    assert (bounds[0] >= bounds[1]).all()
+    assert (bounds[1] >= bounds[2]).all()
+
+
+def test_slope_lowered_step_by_step_is_refused_at_some_value(whole: Run) -> None:
+    """The first value that is refused comes with the head and the situation."""
+    refused = None
+    for slope in (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6, 1e-9, 1e-12):
+
+        def lower(arrays: dict[str, Array], slope: float = slope) -> None:
+            arrays["layers.0.attention.slopes"][1, 0] = slope
+
+        found, shares = ReaderBounds(TEXTS, whole.config.model, numbers(changed(whole, lower))).margins(SOME)
+        if not (found[2] > 0).all():
+            refused = slope, int(shares.max(axis=1).argmax()), SOME[int(shares[1].argmax())]
+            break
+    assert refused is not None
+    assert refused[1:] == (1, "+=1")
+    assert refused[0] < 0.1
+
+
+@pytest.mark.parametrize("slope", [0.0, -1.0])
+def test_slope_that_is_not_positive_is_refused(whole: Run, slope: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lower(arrays: dict[str, Array]) -> None:
+        arrays["layers.0.attention.slopes"][0, 1] = slope
+
+    run = changed(whole, lower)
+    domain = {prompt: TASK.domain[prompt] for prompt in SOME}
+    monkeypatch.setattr(TEXTS.task, "domain", dataclasses.replace(TASK.domain, instances=domain))
+    proof = prove_reader(TEXTS, run.config.model, numbers(run))
+    assert [bound.margin for bound in proof.bounds] == [None, None, None]
+    assert proof.outside is not None
+    assert (proof.outside.share, proof.outside.head) == (pytest.approx(1.0), 0)
+    found = derive_reader(TEXTS, run.config.model, run.weights.data, SOME)
+    assert found.real == -math.inf
+
+
+def test_weight_moved_until_an_answer_is_wrong_is_refused(whole: Run) -> None:
+    row, hidden = TEXTS.ids["3"], "head.weight"
+
+    def right(amount: float) -> bool:
+        def move(arrays: dict[str, Array]) -> None:
+            arrays[hidden][row, 5] += amount
+
+        run = changed(whole, move)
+        wrong = [step for step in run_decoder(run)(SOME) if step.output != TASK.domain[step.prompt].output]
+        proven = bool((margins(run, SOME)[2] > 0).all())
+        assert not (wrong and proven)  # never both
+        return proven
+
+    assert right(0.0)
+    assert not right(40.0)
+
+
+def run_decoder(run: Run) -> Callable[[list[str]], list]:
+    from alga.network.kinds import decoder_of
+
+    return decoder_of(run.weights, run.config.tokens)
+
+
+def test_second_program_agrees_on_some_situations(whole: Run) -> None:
+    first = margins(whole, SOME).min(axis=1)
+    second = derive_reader(TEXTS, whole.config.model, whole.weights.data, SOME)
+    assert second.real == pytest.approx(first[0], abs=1e-5)
+    assert second.proven["float64"] == pytest.approx(first[1], abs=1e-5)
+    assert second.proven["float32"] == pytest.approx(first[2], abs=0.5)
+    assert second.proven["float32"] > 0
+
+
+def test_second_program_objects_to_what_it_does_not_derive(whole: Run) -> None:
+    certificate = whole.certificate
+    assert certificate is not None
+    assert certificate.proof is not None
+    assert verify(TASK, whole.config.model, whole.weights.data, certificate, only=5).objections == []
+    more = dataclasses.replace(certificate.proof, bounds=(Bound("real", 99.0, "0+0="), *certificate.proof.bounds[1:]))
+    found = verify(TASK, whole.config.model, whole.weights.data, dataclasses.replace(certificate, proof=more), only=5)
+    assert any("states a margin of 99.0" in each for each in found.objections)
+    other = dataclasses.replace(certificate.proof, assumptions="ieee-1")
+    found = verify(TASK, whole.config.model, whole.weights.data, dataclasses.replace(certificate, proof=other), only=5)
+    assert any("rests on the assumptions ieee-1" in each for each in found.objections)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_situations_alone_are_a_sample(whole: Run) -> None:
+    assert whole.certificate is not None
+    assert (whole.certified, whole.certificate.strength) == (True, "proven")
+    sample = dataclasses.replace(whole.certificate.as_sample(), proof=None)
+    assert not sample.certified
+    assert "what lies outside them is not bounded" in sample.statement
+    assert not dataclasses.replace(whole, certificate=sample).certified
+    checked = dataclasses.replace(sample, certified=True, strength="checked")
+    assert not dataclasses.replace(whole, certificate=checked).certified
+    with pytest.raises(ValueError, match="certified by samples"):
+        dataclasses.replace(sample, certified=True)
+    refused = Proof(assumptions="ieee-text-1", bounds=(Bound("float32", None, "+=1"),), outside=Outside(1.0, 1, "+=1"))
+    assert "up to 1 of head 2's attention, at +=1" in sample.with_proof(refused).statement
+
+
+def test_hard_window_is_checked_without_a_bound(whole: Run) -> None:
+    shape = dataclasses.replace(whole.config.model, window=True)
+    assert not shape.needs_bound
+    assert whole.config.model.needs_bound
+
+
+def test_folder_that_claims_less_than_proven_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "whole", tmp_path / "mine")
+    path = tmp_path / "mine" / "certificate.json"
+    content = json.loads(path.read_text())
+    del content["proof"]
+    path.write_text(json.dumps({**content, "strength": "checked"}))
+    checksums.seal(tmp_path / "mine")
+    with pytest.raises(AlgaError, match="bounds nothing outside its prompts"):
+        runs.load(tmp_path / "mine")
+
+
+def test_certificate_round_trips(whole: Run) -> None:
+    assert whole.certificate is not None
+    assert Certificate.from_json(whole.certificate.to_json()) == whole.certificate
+    assert whole.certificate.proof is not None
+    assert whole.certificate.proof.outside is not None
+
+
+@pytest.mark.slow
+def test_whole_is_proven_and_verified_again(alga: Alga) -> None:
+    proven = alga("certify", "whole", "--proof")
+    assert proven.code == 0, proven.err
+    assert "proven in real, float64, float32 arithmetic" in proven.out
+    assert "attention outside the two columns, in a text of any length: at most" in proven.out
+    verified = alga("verify", "whole")
+    assert verified.code == 0, verified.out
+    assert "is proven in real, float64, float32 arithmetic" in verified.out
