@@ -59,14 +59,13 @@ def logits(run: Run, kinds: list[int], distances: list[int]) -> Array:
 
     def norm(x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)
-        return (
-            centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) * w[f"{name}.weight"]
-            + w[f"{name}.bias"]
-        )
+        scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+        return scaled * w[f"{name}.weight"] + w[f"{name}.bias"]
 
-    q, k, v = np.split(
-        norm(x, "layers.0.attention_norm") @ w[f"{a}.project_in.weight"].T + w[f"{a}.project_in.bias"], 3, 1
-    )
+    def linear(x: Array, name: str) -> Array:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    q, k, v = np.split(linear(norm(x, "layers.0.attention_norm"), f"{a}.project_in"), 3, axis=1)
     width, mixed = shape.width // shape.heads, []
     for h in range(shape.heads):
         e = slice(h * width, (h + 1) * width)
@@ -75,10 +74,8 @@ def logits(run: Run, kinds: list[int], distances: list[int]) -> Array:
         top = max(scores.max(), head.sink)
         raised = np.exp(scores - top)
         mixed.append(raised @ v[:, e] / (raised.sum() + math.exp(head.sink - top)))
-    y = x[-1] + w[f"{a}.project_out.weight"] @ np.concatenate(mixed) + w[f"{a}.project_out.bias"]
-    hidden = (
-        w["layers.0.feed_forward.0.weight"] @ norm(y, "layers.0.feed_forward_norm") + w["layers.0.feed_forward.0.bias"]
-    )
+    y = x[-1] + linear(np.concatenate(mixed), f"{a}.project_out")
+    hidden = linear(norm(y, "layers.0.feed_forward_norm"), "layers.0.feed_forward.0")
     gelu = hidden * (1 + np.array([math.erf(t / math.sqrt(2)) for t in hidden])) / 2
     y = y + linear(gelu, "layers.0.feed_forward.2")
     return w["head.weight"] @ norm(y, "final_norm")
@@ -229,14 +226,17 @@ def test_situations_alone_are_a_sample(whole: Run) -> None:
     assert (whole.certified, whole.certificate.strength) == (True, "proven")
     sample = dataclasses.replace(whole.certificate.as_sample(), proof=None)
     assert not sample.certified
-    assert "what lies outside them is not bounded" in sample.statement
+    assert "what lies outside them decides too" in sample.statement
     assert not dataclasses.replace(whole, certificate=sample).certified
     checked = dataclasses.replace(sample, certified=True, strength="checked")
     assert not dataclasses.replace(whole, certificate=checked).certified
     with pytest.raises(ValueError, match="certified by samples"):
         dataclasses.replace(sample, certified=True)
     refused = Proof(assumptions="ieee-text-1", bounds=(Bound("float32", None, "+=1"),), outside=Outside(1.0, 1, "+=1"))
-    assert "up to 1 of head 2's attention, at +=1" in sample.with_proof(refused).statement
+    assert (
+        "up to 1 of head 2's attention at +=1; proven in none arithmetic, not in float32"
+        in sample.with_proof(refused).statement
+    )
 
 
 def test_hard_window_is_checked_without_a_bound(whole: Run) -> None:

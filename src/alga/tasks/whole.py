@@ -116,7 +116,8 @@ class Whole(Task):
     def _cut(self, operands: Sequence[str], place: int, token: str) -> str:
         if place == 0:
             return PLUS.join(operand[-1] for operand in operands) + EQUALS
-        kept = (operand[: len(operand) - place + 1][-2:] if len(operand) >= place else "" for operand in operands)
+        ends = ((operand, len(operand) - place + 1) for operand in operands)
+        kept = (operand[max(0, end - 2) : end] if end > 0 else "" for operand, end in ends)
         return f"{PLUS.join(kept)}{EQUALS}{token}"
 
     def seen(self, situation: str) -> list[tuple[str, int, int]]:

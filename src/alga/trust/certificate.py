@@ -140,10 +140,11 @@ class Certificate:
         if not self.certified:
             why = f"; it was altered: {self.altered}" if self.altered else ""
             if not self.failures and self.strength == "sampled":
-                why += "; what lies outside them is not bounded, so they are a sample"
+                why += "; what lies outside them decides too, so they are a sample"
                 if self.proof is not None and self.proof.outside is not None:
                     outside = self.proof.outside
-                    why += f": up to {outside.share:.2g} of head {outside.head + 1}'s attention, at {outside.prompt}"
+                    where = f"{outside.share:.2g} of head {outside.head + 1}'s attention at {outside.prompt}"
+                    why += f": up to {where}; proven in {self.proof.arithmetics} arithmetic, not in {self.dtype}"
             return f"not certified: {right:,} of {self.prompts:,} prompts right{why}"
         how = self.strength
         if self.proof is not None:

@@ -35,17 +35,22 @@ FORMATS: Final = (REAL, FLOAT64, FLOAT32)
 
 MAX_MAGNITUDE: Final = 1e30  # bound on intermediate results, so that nothing overflows
 SLACK: Final = 1 + 1e-9
+MOST_ROUNDING: Final = 0.01  # relative, of a sum
 POWERS: Final = 3  # times a Gram matrix is squared
 MAX_GRAM_SIZE: Final = 9_000_000  # side * (side + longer side) up to which SLACK covers Gram powers
 LOST: Final = 4 * FLOAT64.unit  # relative to the magnitudes, for each term of a sum of either sign
 
 
 def gamma(terms: int | Ids, unit: Array) -> Array:
-    """Return the relative error of a sum of `terms` terms, in any order."""
+    """Return the relative error of a sum of `terms` terms, in any order.
+
+    Too many are a mistake if the network's shape says how many there are, and unbounded if its weights do.
+    """
     share = terms * unit
-    if bool((share > 0.01).any()):
+    if isinstance(terms, int) and bool((share > MOST_ROUNDING).any()):
         raise ValueError(f"sums of {terms} terms are too long for a bound")
-    return share / (1 - share) * SLACK
+    found: Array = np.where(share > MOST_ROUNDING, np.inf, share / (1 - share) * SLACK)
+    return found
 
 
 def lengths(vectors: Array) -> Array:
