@@ -1,7 +1,7 @@
 """A network as files for other programs: its step as ONNX, or its whole table as JSON that any language can run.
 
 The ONNX file is compared with the network on every prompt before it is written. The table is the certified one, or is
-extracted now. docs/export.md describes both formats.
+extracted now. `readers.py` has both for a network that reads whole texts. docs/export.md describes the formats.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.export import readers
 from alga.export.onnx_file import check_installed, onnx_file, session_of
 from alga.export.provenance import provenance
 from alga.network.tokens import START, STOP_ID
@@ -31,6 +32,8 @@ PROBLEMS_COMPARED: Final = 10  # problems of each length to compare rows and ope
 
 def table(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the network's table as JSON, with everything needed to run it in another language."""
+    if solver.own_engine == "whole":
+        return readers.table(solver, watch)
     procedure, found = solver.procedure, solver.table
     solver.decode(list(solver.trained.domain))  # raises if an output contradicts the certified table
     if solver.own_engine != "sequential" or not _runs_elsewhere(procedure):
@@ -82,6 +85,8 @@ def onnx(solver: Solver, watch: Watch = unwatched) -> bytes:
 
     Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
     """
+    if solver.own_engine == "whole":
+        return readers.onnx(solver, watch)
     check_installed()
     import torch  # noqa: PLC0415 - a table is exported without it
 
