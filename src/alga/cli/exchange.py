@@ -61,8 +61,10 @@ def export(
     with progress("exporting") as watch:
         data = ways[chosen](solver, watch)
     files.write(out, data)
-    prompts = len(solver.trained.domain)
-    typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers to all {prompts:,} prompts")
+    answers = f"to all {len(solver.trained.domain):,} prompts"
+    if solver.own_engine == "whole":
+        answers = f"in all {len(solver.trained.domain):,} situations"
+    typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers {answers}")
 
 
 def import_(

@@ -1,27 +1,29 @@
 """A network as files for other programs: its step as ONNX, or its whole table as JSON that any language can run.
 
 The ONNX file is compared with the network on every prompt before it is written. The table is the certified one, or is
-extracted now. docs/export.md describes both formats.
+extracted now. `readers.py` has both for a network that reads whole texts. docs/export.md describes the formats.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import warnings
 from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from alga.base import signals
-from alga.base.errors import AlgaError, missing_extra
+from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.export import readers
+from alga.export.onnx_file import check_installed, onnx_file, session_of
+from alga.export.provenance import provenance
 from alga.network.tokens import START, STOP_ID
 from alga.solve.solver import Solver
 from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from alga.network.step import Step
 
 TABLE_FORMAT: Final = "alga-table-1"
@@ -30,6 +32,8 @@ PROBLEMS_COMPARED: Final = 10  # problems of each length to compare rows and ope
 
 def table(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the network's table as JSON, with everything needed to run it in another language."""
+    if solver.own_engine == "whole":
+        return readers.table(solver, watch)
     procedure, found = solver.procedure, solver.table
     solver.decode(list(solver.trained.domain))  # raises if an output contradicts the certified table
     if solver.own_engine != "sequential" or not _runs_elsewhere(procedure):
@@ -47,7 +51,7 @@ def table(solver: Solver, watch: Watch = unwatched) -> bytes:
         "format": TABLE_FORMAT,
         "task": procedure.name,
         "summary": procedure.summary,
-        **_provenance(solver),
+        **provenance(solver),
         "from_right": procedure.layout.from_right,
         "fill": procedure.layout.fill,
         "repeats": procedure.layout.repeats,
@@ -81,32 +85,22 @@ def onnx(solver: Solver, watch: Watch = unwatched) -> bytes:
 
     Each prompt of the domain must get the same tokens from onnxruntime as here, all together and alone.
     """
-    try:
-        import onnx as onnx_format  # noqa: PLC0415 - optional
-        import onnxruntime  # noqa: PLC0415
-        import onnxscript  # noqa: F401, PLC0415
-        import torch  # noqa: F401, PLC0415
-    except ImportError as missing:
-        raise missing_extra("ONNX export", missing.name, "export") from None
-    tokens = solver.run.config.step_tokens
-    proto = _traced(solver)
-    described = {
-        "task": solver.trained.name,
-        "vocabulary": json.dumps(tokens.vocabulary),
-        **{key: json.dumps(value) for key, value in _provenance(solver).items()},
-    }
-    onnx_format.helper.set_model_props(proto, described)
-    onnx_format.checker.check_model(proto)
-    data: bytes = proto.SerializeToString()
-    prompts = len(solver.trained.domain)
-    watch(prompts, 2 * prompts)
-    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    if solver.own_engine == "whole":
+        return readers.onnx(solver, watch)
+    check_installed()
+    import torch  # noqa: PLC0415 - a table is exported without it
+
+    tokens, domain = solver.run.config.step_tokens, list(solver.trained.domain)
+    example = {"prompts": torch.tensor(tokens.prompts(domain[:2]))}
+    data = onnx_file(solver, _step(solver), example, ["tokens", "logits"], {0: "batch"})
+    watch(len(domain), 2 * len(domain))
+    session = session_of(data)
     _compare(solver, lambda prompts: session.run(["tokens"], {"prompts": prompts})[0], watch)
     return data
 
 
-def _traced(solver: Solver) -> Any:
-    """Return the whole greedy step, unrolled to the output length, as an ONNX model."""
+def _step(solver: Solver) -> nn.Module:
+    """Return the whole greedy step, unrolled to the output length."""
     import torch  # noqa: PLC0415 - a table is exported without it
     from torch import Tensor, nn  # noqa: PLC0415
 
@@ -125,26 +119,7 @@ def _traced(solver: Solver) -> Any:
                 ids = torch.cat([ids, logits[-1].argmax(dim=-1, keepdim=True)], dim=1)
             return ids[:, tokens.input_length + 1 :], torch.stack(logits, dim=1)
 
-    example = torch.tensor(tokens.prompts(list(solver.trained.domain)[:2]))
-    chatty = logging.getLogger("torch.onnx")
-    level = chatty.level
-    chatty.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), torch.no_grad(), signals.delay_signals():
-            warnings.simplefilter("ignore")  # about the exporter's own inner workings
-            program = torch.onnx.export(
-                Step().eval(),
-                (example,),
-                input_names=["prompts"],
-                output_names=["tokens", "logits"],
-                dynamic_shapes={"prompts": {0: torch.export.Dim("batch")}},
-                dynamo=True,
-                verbose=False,
-            )
-    finally:
-        chatty.setLevel(level)
-    assert program is not None
-    return program.model_proto
+    return Step()
 
 
 def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
@@ -164,15 +139,6 @@ def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
                     f"the exported network answers {domain[i]} with {text!r}, the network here with {step.text!r}"
                 )
         watch(len(domain) + i + 1, 2 * len(domain))
-
-
-def _provenance(solver: Solver) -> dict[str, Any]:
-    certificate = solver.run.certificate if solver.certified else None
-    return {
-        "weights_sha256": solver.run.sha256,
-        "certified": certificate is not None,
-        "certificate": certificate.statement if certificate else None,
-    }
 
 
 FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {"onnx": onnx, "table": table}

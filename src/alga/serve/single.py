@@ -34,6 +34,7 @@ RERUN: Final = ("task", "from_right", "fill", "repeats", "start", "after", "writ
 def page(solver: Solver, watch: Watch = unwatched) -> bytes:
     """Return the page with all that one network answers, as one HTML file."""
     task = solver.trained
+    _ = solver.run.config.step_tokens  # refuses a network without steps
     if not content.has_digit_columns(solver):
         raise AlgaError(f"a page cannot show {task.name}: its columns are not digits of numbers")
     if len(task.domain) > MOST_PROMPTS:
