@@ -12,13 +12,16 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 
 from alga import runs
 from alga.base.errors import AlgaError
+from alga.network.compiled import compiled
 from alga.network.texts import Texts
 from alga.runs import Run, Weights, checksums
 from alga.runs.folder import SHIPPED
 from alga.tasks.whole import Whole
+from alga.trust.assumptions import ZERO_FROM
 from alga.trust.certificate import Bound, Certificate, Outside, Proof
 from alga.trust.proof.outside import Distances
 from alga.trust.proof.readers import ReaderBounds, prove_reader
@@ -216,6 +219,28 @@ def test_second_program_objects_to_what_it_does_not_derive(whole: Run) -> None:
     other = dataclasses.replace(certificate.proof, assumptions="ieee-1")
     found = verify(TASK, whole.config.model, whole.weights.data, dataclasses.replace(certificate, proof=other), only=5)
     assert any("rests on the assumptions ieee-1" in each for each in found.objections)
+
+
+@pytest.mark.parametrize(
+    ("format_", "unit", "least"), [("float32", 2.0**-24, 2.0**-126), ("float64", 2.0**-53, 2.0**-1022)]
+)
+def test_exp_is_as_assumed_here(format_: str, unit: float, least: float) -> None:
+    """Sampled: the error of exp, and that it is exactly zero where the proof says so."""
+    zero_from, kind = ZERO_FROM[format_], np.dtype(format_)
+    x = -np.random.default_rng(1).uniform(0, zero_from, 200_000).astype(kind)
+    exact = np.exp(x.astype(np.longdouble))
+    far = -np.array([zero_from, zero_from + 0.5, 2 * zero_from, 1e6, np.inf], kind)
+    for exp in (np.exp, lambda x: torch.exp(torch.from_numpy(x)).numpy(), compiled_exp):
+        assert (np.abs(exp(x) - exact) <= 8 * unit * exact + least).all()
+        assert (exp(far) == 0).all()
+
+
+@compiled
+def compiled_exp(x: Array) -> Array:
+    found = np.empty_like(x)
+    for i in range(len(x)):
+        found[i] = math.exp(x[i])
+    return found
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
