@@ -17,6 +17,7 @@ import torch
 from alga import runs
 from alga.base.errors import AlgaError
 from alga.network.compiled import compiled
+from alga.network.reader import ReaderAttention
 from alga.network.texts import Texts
 from alga.runs import Run, Weights, checksums
 from alga.runs.folder import SHIPPED
@@ -297,3 +298,93 @@ def test_whole_is_proven_and_verified_again(alga: Alga) -> None:
     verified = alga("verify", "whole")
     assert verified.code == 0, verified.out
     assert "is proven in real, float64, float32 arithmetic" in verified.out
+
+
+# --- what a reviewer found --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [-3000.0, -752.0, 0.0, 800.0])
+def test_shifting_all_scores_of_a_head_hides_nothing(whole: Run, shift: float) -> None:
+    """A softmax does not change, so neither may the bound: a sum once underflowed, and a wrong network was proven."""
+
+    def shifted(arrays: dict[str, Array]) -> None:
+        arrays["layers.0.attention.distances"][0] += shift
+        arrays["layers.0.attention.sinks"][0] += shift
+
+    def spoiled(arrays: dict[str, Array]) -> None:
+        arrays["layers.0.attention.distances"][0, 4] = arrays["layers.0.attention.distances"][0, 3]
+        shifted(arrays)
+
+    same, wrong = changed(whole, shifted), changed(whole, spoiled)
+    expected = ReaderBounds(TEXTS, whole.config.model, numbers(whole)).margins(SOME)[1]
+    found = ReaderBounds(TEXTS, whole.config.model, numbers(same)).margins(SOME)[1]
+    assert np.log(found) == pytest.approx(np.log(expected), abs=2e-3)
+    assert not (margins(wrong, SOME)[0] > 0).any()
+    for run, proven in ((same, True), (wrong, False)):
+        derived = derive_reader(TEXTS, run.config.model, run.weights.data, SOME[:20])
+        assert (derived.real > 0) == proven
+
+
+@pytest.mark.parametrize(("name", "value"), [("slopes", 1e-3), ("slopes", 1e4), ("distances", 1e4), ("sinks", -1e4)])
+def test_extreme_numbers_give_a_bound_or_none(whole: Run, name: str, value: float) -> None:
+    def extreme(arrays: dict[str, Array]) -> None:
+        arrays[f"layers.0.attention.{name}"].flat[0] = value
+
+    run = changed(whole, extreme)
+    found, shares = ReaderBounds(TEXTS, run.config.model, numbers(run)).margins(SOME)
+    assert not np.isnan(found).any()
+    assert ((shares > 0) & (shares <= 1 + 1e-8)).all()
+    derive_reader(TEXTS, run.config.model, run.weights.data, SOME[:5])
+
+
+def test_several_layers_are_never_checked_by_situations(whole: Run) -> None:
+    for window in (False, True):
+        shape = dataclasses.replace(whole.config.model, layers=2, window=window)
+        assert shape.needs_bound
+        assert not shape.can_be_bounded
+    with pytest.raises(AlgaError, match="2 layers cannot be proven"):
+        prove_reader(TEXTS, shape, {})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dtype": "float64"},
+        {"outside": None},
+        {"outside": {"share": "0.1", "head": 0, "prompt": "+=1"}},
+        {"outside": {"share": 0.1, "head": 0, "prompt": "\x1b[31m"}},
+        {"outside": {"share": float("1e300"), "head": 0, "prompt": "+=1"}},
+        {"assumptions": "none at all"},
+    ],
+)
+def test_folder_with_other_claims_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    shutil.copytree(SHIPPED / "whole", tmp_path / "mine")
+    path = tmp_path / "mine" / "certificate.json"
+    content = json.loads(path.read_text())
+    (content if "dtype" in change else content["proof"]).update(change)
+    path.write_text(json.dumps(content))
+    checksums.seal(tmp_path / "mine")
+    with pytest.raises(AlgaError):
+        runs.load(tmp_path / "mine")
+
+
+def test_second_program_objects_to_another_format_and_to_less_outside(whole: Run) -> None:
+    certificate = whole.certificate
+    assert certificate is not None
+    assert certificate.proof is not None
+    assert certificate.proof.outside is not None
+    less = dataclasses.replace(certificate.proof, outside=dataclasses.replace(certificate.proof.outside, share=0.0))
+    for forged, objection in (
+        (dataclasses.replace(certificate, dtype="float64"), "this one runs in float32"),
+        (dataclasses.replace(certificate, proof=less), "it states 0.0 of attention outside"),
+    ):
+        found = verify(TASK, whole.config.model, whole.weights.data, forged, only=5)
+        assert any(objection in each for each in found.objections)
+
+
+def test_patched_score_is_an_alteration(whole: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = runs.load("whole")
+    assert run.model is not None
+    assert run.certified
+    monkeypatch.setattr(ReaderAttention, "score", lambda *_: 0)
+    assert not run.certified

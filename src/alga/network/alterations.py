@@ -27,8 +27,15 @@ KINDS: Final = (
     Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
     nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention,
 )  # fmt: skip
+
+
+def _computing(kind: Any) -> tuple[Any, ...]:
+    """Return the functions by which a class computes."""
+    return kind.forward, kind.__call__, getattr(kind, "score", None)
+
+
 # As they were when this was imported.
-FORWARDS: Final[dict[Any, Any]] = {kind: (kind.forward, kind.__call__) for kind in KINDS}
+FORWARDS: Final[dict[Any, Any]] = {kind: _computing(kind) for kind in KINDS}
 
 Settings = dict[str, Any]
 
@@ -58,7 +65,7 @@ def _changed(name: str, module: nn.Module, kind: Any, settings: Settings, shapes
     where = name or "the network"
     if type(module) is not kind:
         return f"{where} is a {type(module).__name__}"
-    if (kind.forward, kind.__call__) != FORWARDS[kind]:
+    if _computing(kind) != FORWARDS[kind]:
         return f"{kind.__name__} computes something else"
     if (now := _settings(module)) != settings:
         changed = min(key for key in now.keys() | settings.keys() if now.get(key) != settings.get(key))

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alga.network.alterations import alteration, hooks_of
 from alga.network.compiled_reader import CompiledReader, Ids
-from alga.network.module import Packed, in_float32
+from alga.network.module import Packed, check_float32, in_float32
 from alga.network.reader import Reader
 from alga.network.reader_config import ReaderConfig
 
@@ -93,6 +93,7 @@ class ReaderModule:
 
     @torch.inference_mode()
     def _pack(self) -> Packed[CompiledReader]:
+        check_float32(self.model)
         weights: list[Tensor] = [*self.model.parameters()]
         compiled = None
         if self.config.layers == 1 and not alteration(self.model, self.config) and self._device.type == "cpu":

@@ -29,7 +29,8 @@ from alga.runs.checksums import Snapshot
 from alga.runs.config import Config
 from alga.runs.run import Run
 from alga.runs.weights import WEIGHTS, Weights
-from alga.trust.certificate import MAX_CERTIFICATE_BYTES, Certificate
+from alga.trust.assumptions import TEXT_VERSION, VERSION
+from alga.trust.certificate import MAX_CERTIFICATE_BYTES, RUNS_IN, Certificate
 from alga.trust.table import UNCERTAIN, Table
 
 SHIPPED: Final = Path(__file__).parent / "models"
@@ -107,6 +108,8 @@ def _certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, T
             table = Table.from_json(snapshot.read("table.json", most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
+    if run.config.model.needs_bound and certificate.strength != "proven":
+        raise AlgaError(f"{folder}: the certificate bounds nothing outside its prompts, and this network sees more")
     if not _ours(certificate, run.config):
         raise AlgaError(f"{folder}: the certificate has other words or numbers than this package writes")
     if certificate.sha256 != run.sha256:
@@ -116,8 +119,6 @@ def _certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, T
     margin = certificate.least_margin
     if not certificate.certified or certificate.strength not in STRENGTHS:
         raise AlgaError(f"{folder}: the certificate does not say that the network was checked and found right")
-    if run.config.model.needs_bound and certificate.strength != "proven":
-        raise AlgaError(f"{folder}: the certificate bounds nothing outside its prompts, and this network sees more")
     if not isinstance(margin, float) or not UNCERTAIN < margin < math.inf:
         raise AlgaError(f"{folder}: the certificate states no margin that decides, but {margin!r}")
     if certificate.task != task.name or certificate.prompts != len(task.domain):
@@ -135,7 +136,14 @@ def _certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, T
 def _ours(certificate: Certificate, config: Config) -> bool:
     """Return whether all words and numbers are of the kind that we write: they are printed and copied into a card."""
     bounds = certificate.proof.bounds if certificate.proof is not None else ()
-    prompts = (certificate.least_margin_prompt, *(bound.prompt for bound in bounds))
+    proof, reads = certificate.proof, config.model.needs_bound
+    outside = proof.outside if proof is not None else None
+    prompts = [certificate.least_margin_prompt, *(bound.prompt for bound in bounds)]
+    prompts += [outside.prompt] if outside is not None else []
+    if certificate.dtype != RUNS_IN or (outside is not None) != reads:
+        return False
+    if proof is not None and proof.assumptions != (TEXT_VERSION if config.model.kind == "reader" else VERSION):
+        return False
     names = (certificate.dtype, *(bound.arithmetic for bound in bounds))
     values = (str(value) if type(value) is int else value for value in certificate.machine.values())
     texts = [*certificate.machine, *values]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alga.network.step import Decode, Step
 
 MAX_CERTIFICATE_BYTES: Final = 2**20
+RUNS_IN: Final = "float32"  # a decoder refuses any other format
 PROMPTS_PER_BLOCK: Final = 256  # between two progress callbacks
 
 
@@ -79,6 +80,10 @@ class Proof:
     def of(cls, content: dict[str, Any]) -> Proof:
         """Read a proof from parsed JSON."""
         outside = None if content.get("outside") is None else Outside(**content["outside"])
+        if outside is not None and not (
+            type(outside.share) is float and 0 <= outside.share <= 1 and type(outside.head) is int and outside.head >= 0
+        ):
+            raise TypeError("attention outside must be a share of a head")
         bounds = tuple(Bound(**bound) for bound in content["bounds"])
         proof = cls(assumptions=content["assumptions"], bounds=bounds, outside=outside)
         if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):

@@ -22,6 +22,9 @@ from alga.trust.proof.bounds import FORMATS, SLACK, Array, Ids
 
 CUTS: Final = {"real": math.inf, **ZERO_FROM}  # exp of less than minus this is exactly zero
 MOST_OUTSIDE: Final = 0.01  # of all attention; more is not bounded further
+ROUNDED: Final = 0.001  # more than a logarithm here is off by
+MOST_LOG: Final = 50.0  # of the weight outside to that inside
+MOST_PLACES: Final = 10**12
 FAR: Final = 1.001  # more than the relative rounding of a far score, in any format
 
 
@@ -50,19 +53,17 @@ class Distances:
         return found
 
     def series(self) -> tuple[float, float]:
-        """Bound the sums of exp(what is added) over all places below and over all above the next one.
+        """Bound the logarithms of the sums of exp(what is added), over all places below and over all above the next.
 
-        Infinite if a slope is not positive.
+        Infinite if a slope is not positive. Nothing is raised before its logarithm is taken: scores have no zero point,
+        and a sum that underflows would seem to be nothing.
         """
-        values = {distance: float(self.near[distance + self.reach]) for distance in range(-self.reach, self.reach + 1)}
-        below = sum(math.exp(value) for distance, value in values.items() if distance < OWN)
-        above = sum(math.exp(value) for distance, value in values.items() if distance > NEXT)
-        ends = (self.near[0], self.near[-1])
-        tails = [
-            math.exp(end) / math.expm1(slope) if slope > 0 else math.inf
-            for end, slope in zip(ends, self.slopes.tolist(), strict=True)
-        ]
-        return (below + tails[0]) * SLACK, (above + tails[1]) * SLACK
+        below, above = range(-self.reach, OWN), range(NEXT + 1, self.reach + 1)
+        ends, sums = (float(self.near[0]), float(self.near[-1])), []
+        for places, end, slope in zip((below, above), ends, self.slopes.tolist(), strict=True):
+            tail = end - slope - math.log(-math.expm1(-slope)) if slope > 0 else math.inf
+            sums.append(float(np.logaddexp.reduce([tail, *(self.added(distance) for distance in places)])) + ROUNDED)
+        return sums[0], sums[1]
 
     def places(self, rise: float, cut: float) -> int:
         """Return how many places on either side can have a weight that is not zero.
@@ -73,7 +74,7 @@ class Distances:
             return 0  # in the latter case nothing is proven anyway
         falls = [max(0.0, rise + float(end) + cut) * FAR for end in (self.near[0], self.near[-1])]
         steps = (math.ceil(fall / slope) for fall, slope in zip(falls, self.slopes.tolist(), strict=True))
-        return self.reach + 1 + int(max(steps))
+        return int(min(self.reach + 1 + max(steps), MOST_PLACES))
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,12 @@ def outside_shares(kinds: Kinds, distances: Distances, query_B: Ids, inside_B: A
     `inside_B` is the logarithm of what a situation and the sink weigh.
     """
     below, above = distances.series()
-    question, answer = (np.exp(kinds.scores[:, part].max(axis=1)) for part in (kinds.question, kinds.answer))
-    weight_Q = arity * question * (below + above) + answer * below
+    question, answer = (kinds.scores[:, part].max(axis=1) for part in (kinds.question, kinds.answer))
+    log_Q = np.logaddexp(math.log(arity) + question + np.logaddexp(below, above), answer + below)
     # Scores may be off by `off` on either side, far ones by a little more.
-    logs_AB = np.log(weight_Q)[query_B] - inside_B + 2 * kinds.off[:, None] + 0.001
-    weight_AB = np.exp(np.minimum(logs_AB, 50))
-    shares: Array = weight_AB / (1 + weight_AB) * SLACK
+    logs_AB = log_Q[query_B] - inside_B + 2 * kinds.off[:, None] + ROUNDED
+    weight_AB = np.exp(np.minimum(logs_AB, MOST_LOG))
+    shares: Array = np.nan_to_num(weight_AB / (1 + weight_AB) * SLACK + 1e-300, nan=1.0)
     return shares
 
 

@@ -144,6 +144,7 @@ class ReaderBounds:
             share_AB = outside_shares(kinds, distances, query_B - self.shape.vocabulary, inside_B, self._arity)
             share_HB[head] = share_AB[0]
             moved_AB1[..., 0] += self._moved_by_outside(share_AB, e, mixed[:, 0, e], off[:, :, 0, e], softmax)
+            off[:, :, 0, e] += share_AB[..., None] * (np.abs(self.v.mid_KD[:, e]).max(axis=0) + np.abs(mixed[:, 0, e]))
         return lemmas.added(x, (mixed, own, off), moved_AB1, self.out, self.rounding), share_HB
 
     def _outside(
@@ -158,7 +159,8 @@ class ReaderBounds:
         q_off, k_off = (lengths(each.off_AKD[..., e]).max(axis=-1) for each in (self.q, self.k))
         size_q, size_k = float(lengths(q).max()), float(lengths(k).max())
         off = (q_off * (size_k + k_off) + k_off * size_q) * root
-        off = off + 100 * self.rounding.unit[:, 0, 0] * (size_q * size_k * root + np.abs(distances.near).max() + 1)
+        rounded = (e.stop - e.start + 100) * self.rounding.unit[:, 0, 0]
+        off = off + rounded * (size_q * size_k * root + np.abs(distances.near).max() + abs(distances.sink) + 1)
         kinds = Kinds(q @ k.T * root, off * SLACK, self.question, self.answer)
         if self.shape.window:
             inside = 2 * self._arity + 2
@@ -177,7 +179,8 @@ class ReaderBounds:
         values_KD = self.v.mid_KD[rows][:, e] @ out.T
         mixed_BD = mixed_BE @ out.T
         apart_B = np.max([lengths(values_KD[i] - mixed_BD) for i in range(len(rows))], axis=0)
-        size_B = lengths(values_KD).max() + lengths(mixed_BD)
+        size_B = lengths(np.abs(self.v.mid_KD[rows][:, e]) @ np.abs(out).T).max()
+        size_B = size_B + lengths(np.abs(mixed_BE) @ np.abs(out).T)
         wrong_AB = norms(out) * (lengths(self.v.off_AKD[:, rows][..., e]).max(axis=-1)[:, None] + lengths(off_ABE))
         # Weights are rounded by less than a hundredth, or nothing is proven; underflow adds less than this.
         tiny_A = 64 * softmax.terms[:, 0, 0, 0] * self.rounding.least[:, 0, 0]

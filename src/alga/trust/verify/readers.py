@@ -107,6 +107,7 @@ class ReaderErrors(ErrorBounds):
         self.zero_below = ZERO_BELOW[number_format]
         arity = network.texts.task.serves.layout.arity
         self.arity, self.inside = arity, 2 * arity + 2
+        self.share = 0.0  # the largest share of attention outside a situation
 
     def lost(self, kinds_BN: Ids, right_B1: Ids) -> Array:
         """Bound how much the right token's logit may lose against each other's (B1V)."""
@@ -146,6 +147,8 @@ class ReaderErrors(ErrorBounds):
             moved, own_out[..., e], moved_out[..., e] = self._mixed(q, k, v, out, seen, r_BN, exact[..., e])
             total += moved
             total[:, 0] += self._moved_outside(share, terms, out, e, errors["v"][1][0], moved_out[:, 0, e])
+            moved_out[:, 0, e] += share[:, None] * (np.abs(kept["0.v"][0][:, e]).max(axis=0) + np.abs(exact[:, 0, e]))
+            self.share = max(self.share, float(share.max()))
         before = kept["kinds"][0][query]
         inner = exact, own_out, moved_out
         found: Array = (self._out("0.out", before, off_1K[0][query], inner) + total) * SLACK
@@ -169,11 +172,14 @@ class ReaderErrors(ErrorBounds):
             own = np.maximum(np.diag(scores[:, V:]) + near[reach], network.sinks[h]) - 2 * off - 2 * values.tiny
             fall = float((np.maximum(*most) - own).max()) + ends[side] - self.zero_below
             places[side] += 1 + math.ceil(max(fall, 0) * 1.001 / slope)
-        below, above = (float(each.upper()) for each in series)
-        weight = self.arity * np.exp(most[0]) * (below + above) + np.exp(most[1]) * below
-        ratio = np.exp(np.log(weight)[values.query_B - V] - values.inside_BH[:, h] + 2 * off + 0.001)
-        count = self.inside + ((self.arity + 1) * sum(places) if self.zero_below else 0)
-        return ratio / (1 + ratio) * SLACK, count
+        # Balls hold numbers as small as they come; float64 does not, and scores have no zero point: logarithms only.
+        below, both = (float(each.log().upper()) for each in (series[0], series[0] + series[1]))
+        logs = np.maximum(math.log(self.arity) + most[0] + both, most[1] + below)
+        rest = np.minimum(math.log(self.arity) + most[0] + both, most[1] + below)
+        logs = logs + np.log1p(np.exp(rest - logs))
+        ratio = np.exp(np.minimum(logs[values.query_B - V] - values.inside_BH[:, h] + 2 * off + 0.001, 50))
+        count = self.inside + ((self.arity + 1) * min(sum(places), 10**12) if self.zero_below else 0)
+        return np.nan_to_num(ratio / (1 + ratio) * SLACK + 1e-300, nan=1.0), count
 
     def _moved_outside(self, share: Array, terms: int, out: Array, e: slice, v_off: Array, off: Array) -> Array:
         """Bound how far what is outside moves the stream: share · (a mean of outside values - the mix)."""
@@ -181,7 +187,8 @@ class ReaderErrors(ErrorBounds):
         kinds = np.concatenate([np.array(part) for part in _places(texts)])
         values, mix = v[kinds] @ out.T, self.situations.kept["0.mixed"][:, 0, e] @ out.T
         apart = np.sqrt(((values[None] - mix[:, None]) ** 2).sum(axis=-1)).max(axis=1) + self.situations.tiny
-        size = np.sqrt((values**2).sum(-1)).max() + np.sqrt((mix**2).sum(-1)) + self.situations.tiny
+        sizes = [np.abs(part) @ np.abs(out).T for part in (v[kinds], self.situations.kept["0.mixed"][:, 0, e])]
+        size = np.sqrt((sizes[0] ** 2).sum(-1)).max() + np.sqrt((sizes[1] ** 2).sum(-1)) + self.situations.tiny
         wrong = np.sqrt((v_off[kinds][:, e] ** 2).sum(-1)).max() + np.sqrt((off**2).sum(-1))
         moved = share * (apart + 0.03 * size + 2 * float(stretch(out)) * wrong) + 64 * terms * self.least * size
         found: Array = np.where(share < 0.01, moved * SLACK, np.inf)

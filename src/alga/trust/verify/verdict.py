@@ -25,7 +25,7 @@ from alga.network.texts import Texts
 from alga.network.tokens import PAD, START, STOP, Tokens
 from alga.tasks import Domain, Task, Whole
 from alga.trust.assumptions import TEXT_VERSION, VERSION
-from alga.trust.certificate import Certificate
+from alga.trust.certificate import RUNS_IN, Certificate
 
 PROMPTS_PER_BATCH: Final = 16
 SITUATIONS_PER_BATCH: Final = 128
@@ -43,6 +43,7 @@ class Verdict:
     proven: dict[str, float] = field(default_factory=dict)  # the least margin in each number format
     objections: list[str] = field(default_factory=list)
     assumptions: str = VERSION
+    outside: float | None = None  # the largest share of attention outside a situation, of a network that reads texts
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready values; an unknown margin is null."""
@@ -53,6 +54,7 @@ class Verdict:
             "sha256": self.sha256,
             "assumptions": self.assumptions,
             "margins": {name: margin if math.isfinite(margin) else None for name, margin in margins.items()},
+            **({} if self.outside is None else {"outside": self.outside}),
             "objections": self.objections,
         }
 
@@ -154,12 +156,14 @@ def _judge_situations(network: object, texts: Texts, prompts: list[str], found: 
         above = min(above, *(float((logits[at] - logit).upper()) for v, logit in enumerate(logits) if v != at))
     for name in FORMATS:
         with np.errstate(all="ignore"):  # NaN proves nothing
-            lost_BV = ReaderErrors(network, values, name).lost(kinds_BN, right_B1)[:, 0] * SLACK
+            errors = ReaderErrors(network, values, name)
+            lost_BV = errors.lost(kinds_BN, right_B1)[:, 0] * SLACK
             logits_BV = values.kept["logits"][:, 0]
             sure_BV = np.take_along_axis(logits_BV, right_B1, -1) - logits_BV - lost_BV - values.tiny
         np.put_along_axis(sure_BV, right_B1, np.inf, -1)
         least = float(np.nan_to_num(sure_BV, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min())
         if name == "real":
+            found.outside = max(found.outside or 0.0, errors.share)
             found.real = min(found.real, least)
             found.real_above = min(found.real_above, above + float(np.nan_to_num(lost_BV, nan=1e9).max()))
         else:
@@ -220,6 +224,11 @@ def objections(certificate: Certificate, found: Verdict) -> list[str]:
             wrong.append(
                 f"it states a margin of {bound.margin} in {bound.arithmetic}; the real one is {found.real:.4g}"
             )
+    if certificate.dtype != RUNS_IN:
+        wrong.append(f"it is for networks that run in {certificate.dtype}; this one runs in {RUNS_IN}")
+    stated = certificate.proof.outside.share if certificate.proof and certificate.proof.outside else None
+    if found.outside and (stated is None or stated < 0.99 * found.outside):
+        wrong.append(f"it states {stated} of attention outside the situations; here it is up to {found.outside:.3g}")
     rounded = found.real_above - found.proven.get(certificate.dtype, -math.inf)  # the most that rounding can change
     if certificate.least_margin is not None and certificate.least_margin > found.real_above + rounded:
         wrong.append(f"it states a measured margin of {certificate.least_margin}; the real one is {found.real:.4g}")
