@@ -87,15 +87,19 @@ def test_readme_figures_appear_on_the_linked_pages() -> None:
     assert "10.8 s" in line
     for name, prompts, parameters, margin, _ in rows():
         if name == "addition":
-            assert f"Transformer of {parameters} parameters" in README
+            assert f"Transformer of {parameters} parameters" in " ".join(README.split())
             assert f"only {prompts} different" in README
+        if name == "whole":
+            assert f"Transformer of {parameters} parameters" in README
+            assert f"one of {prompts} local situations" in " ".join(README.split())
+        if name == "addition":
             assert f"| shipped adder, {prompts} prompts | all right, least margin {margin} | checked |" in RESULTS
 
 
 def test_readme_commands_print_the_shown_output(alga: Alga) -> None:
     (block,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
     shown = [part.partition("\n") for part in re.split(r"^\$ alga ", block, flags=re.MULTILINE)[1:]]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for command, _, expected in shown:
         done = alga(*command.split())
         assert (done.code, done.out) == (0, expected), command

@@ -24,15 +24,19 @@ RESULTS, PAGE = ROOT / "results" / "lab", ROOT / "docs" / "lab.md"
 def test_committed_page_matches_the_records(tmp_path: Path) -> None:
     written = lab.report(RESULTS, tmp_path / "lab.md")
     assert (tmp_path / "lab.md").read_text() == PAGE.read_text()
-    assert len(written) == 1 + len(lab.STUDIES)
+    assert len(written) == 1 + len(lab.STUDIES) - len(UNDER_WAY)
     for figure in written[1:]:
         assert (PAGE.parent / "figures" / figure.name).is_file()
         assert f"(figures/{figure.name})" in PAGE.read_text()
     assert "quick run" not in PAGE.read_text()
 
 
+UNDER_WAY = {"whole"}  # studies whose runs are not complete, so that their records are not committed
+
+
 def test_every_study_has_at_least_ten_seeds() -> None:
-    for study in lab.STUDIES:
+    assert {study.name for study in lab.STUDIES if not (RESULTS / f"{study.name}.json").exists()} == UNDER_WAY
+    for study in (study for study in lab.STUDIES if study.name not in UNDER_WAY):
         records = json.loads((RESULTS / f"{study.name}.json").read_text())["records"]
         assert len(records) == len(study.plan(quick=False)), study.name
         assert len({record["seed"] for record in records} - {None}) >= 10, study.name

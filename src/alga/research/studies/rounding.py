@@ -10,6 +10,7 @@ from alga.research import markdown, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import median, share
 from alga.research.studies.study import Record, Settings, Study, of, seeds
+from alga.runs import config as configs
 from alga.training import recipes
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class RoundingStudy(Study):
     measure = "alga.research.studies.rounding:measure"
 
     def plan(self, quick: bool) -> list[Settings]:
-        models = ("addition", "parity") if quick else runs.shipped()
+        models = ("addition", "parity") if quick else _that_take_steps()
         return [*trials.grid(recipes.fast(), {}, seeds(quick)), *({"model": model} for model in models)]
 
     def record(self, settings: Settings, result: Record) -> Record:
@@ -106,6 +107,11 @@ def _rounders() -> dict[str, Callable[[Tensor], Tensor]]:
         "int8": lambda tensor: to_grid(tensor, 127),
         "int4": lambda tensor: to_grid(tensor, 7),
     }
+
+
+def _that_take_steps() -> list[str]:
+    """Return the shipped networks that answer prompts, whose answers need no bound beyond."""
+    return [name for name in runs.shipped() if not configs.load(runs.SHIPPED / name).model.needs_bound]
 
 
 def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
