@@ -29,7 +29,7 @@ from tests.serving import PAPER, events, serving
 STEPS = ["55", "10C86", "15C77", "15C58", "14C6"]
 
 
-@pytest.mark.parametrize("engine", [None, "table", "sequential", "lookahead"])
+@pytest.mark.parametrize("engine", [None, "table", "sequential", "lookahead", "whole"])
 def test_every_engine_adds_over_http(client: httpx.Client, engine: str | None) -> None:
     answer = client.post("/v1/add", json={**PAPER, "engine": engine}).json()
     assert (answer["answer"], answer["certified"], answer["operands"]) == ("74550", True, ["65785", "8765"])
@@ -161,6 +161,21 @@ def test_page_refers_to_no_other_site(client: httpx.Client) -> None:
         assert client.get("/" if path.name == "index.html" else f"/{path.name}").text == path.read_text()
         links = set(re.findall(r"https?://[^\s'\"]+", path.read_text()))
         assert links <= {"http://www.w3.org/2000/svg"}, "a name, not an address"
+
+
+def test_network_that_reads_whole_texts_is_served(client: httpx.Client) -> None:
+    answer = client.post("/v1/add", json={**PAPER, "model": "whole"}).json()
+    assert (answer["answer"], answer["engine"], answer["certified"]) == ("74550", "whole", True)
+    words = client.get("/v1/certificate", params={"model": "whole"}).json()["words"]
+    assert any("everything else in the text" in each.lower() for each in words)
+    (row,) = [each for each in client.get("/v1/models").json()["models"] if each["name"] == "whole"]
+    assert (row["prompts"], row["walks"], row["verbs"]) == (24_741, False, ["add"])
+    steps = client.post("/v1/add/steps", json={**PAPER, "model": "whole"})
+    assert steps.status_code == 422
+    assert "runs by the engine whole only" in steps.json()["error"]
+    step = client.get("/v1/step", params={"prompt": "5+5=", "model": "whole"})
+    assert step.status_code == 422
+    assert "reads whole texts" in step.json()["error"]
 
 
 def test_run_folder_is_served_under_its_last_name(tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ def _add_operation(app: FastAPI, pool: WorkerPool, verb: str) -> None:
         def solve(worker: Worker, listener: Listener, deadline: Deadline) -> dict[str, Any]:
             calculator = worker.calculator(numbers.base, numbers.model)
             calculator.networks.given_for(verb)
-            result = calculator.trace(*numbers.operands, operation=verb, listener=listener, cancel=deadline)
+            result = calculator.trace(
+                *numbers.operands, operation=verb, engine="sequential", listener=listener, cancel=deadline
+            )
             return result.as_dict()
 
         long = is_long(verb, numbers.operands, numbers.base or 10, by_network=True)

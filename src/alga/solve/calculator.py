@@ -234,6 +234,7 @@ class Calculator:
             book = Schoolbook(self.networks, engine=engine, listener=listener, watch=watch, cancel=cancel)
             return book.solve(operation, texts)
         network = self.networks.find(operation)
+        network.traced_by(engine)  # refuses before anything is told
         listener.problem(network, digits)
         result = network.trace(*digits, engine=engine, tell=listener.step, watch=watch, cancel=cancel)
         return replace(result, operation=operation, base=self.base, operands=texts, kept=(), parts=(result,))

@@ -201,16 +201,21 @@ class Solver:
         With `attention`, `details` holds each step's attention weights and the probabilities of each generated token;
         a network that reads whole texts always tells what it attended to.
         """
-        engine = engine or ("whole" if self.own_engine == "whole" else "sequential")
-        if engine not in TRACED:
-            raise AlgaError(f"a trace shows the network: it goes with the engine {' or '.join(TRACED)}, not {engine}")
-        network = self.runner(self.engine_for(engine))
+        engine = self.traced_by(engine)
+        network = self.runner(engine)
         options = {"keep_steps": True, "tell": tell, "watch": watch, "cancel": cancel}
         (result,) = network._results([operands], engine, **options)
         if not attention or result.details:
             return result
         details = network.step_decoder.details_of([(step.prompt, step.text) for step in result.kept])
         return dataclasses.replace(result, details=details)
+
+    def traced_by(self, engine: str | None) -> str:
+        """Return the engine that a trace shows: the one asked for, else the one that runs the network itself."""
+        engine = engine or ("whole" if self.own_engine == "whole" else "sequential")
+        if engine not in TRACED:
+            raise AlgaError(f"a trace shows the network: it goes with the engine {' or '.join(TRACED)}, not {engine}")
+        return self.engine_for(engine)
 
     def stream(self, paths: Sequence[Path], sink: BinaryIO, watch: Watch = unwatched) -> None:
         """Solve one problem by the table engine from files that hold a number each to a file, in bounded memory."""
