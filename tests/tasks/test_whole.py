@@ -76,6 +76,20 @@ def test_other_bases_have_their_texts() -> None:
     assert check(task) > 100
 
 
+def test_sorted_situations_are_those_of_the_digits_at_each_place() -> None:
+    three = Whole(3, operands=3)
+    text = three.question("101", "11", "1") + three.answer("101", "11", "1")
+    assert text == "101+11+1=022S"
+    assert three.situation(text, text.index("=")) == "1+1+1="
+    assert three.situation(text, text.index("=") + 1) == "01+11+1=0"  # whichever number the digits belong to
+    seen = sorted(three.seen("01+11+1=1"))
+    assert seen == sorted(three.seen("11+01+1=1"))
+    assert check(three) > 100
+    with pytest.raises(AlgaError, match=r"'0\+\+=0' is followed by 'S' and by '1'"):
+        _ = Whole(2, operands=3).domain  # a carry of two looks like none
+    assert len(Whole(16).domain) == (136 * 153 + 16 * 17) * 2 + 1 + 136
+
+
 @pytest.mark.parametrize("operands", [("1",), ("1", "2", "3"), ("-1", "2"), ("1", "x"), ("", "1")])
 def test_operands_that_are_no_numbers_are_refused(operands: tuple[str, ...]) -> None:
     with pytest.raises(AlgaError):

@@ -15,7 +15,6 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch
 from alga.export.onnx_file import check_installed, onnx_file, session_of
 from alga.export.provenance import provenance
-from alga.solve.engines.whole import MORE_TOKENS
 from alga.solve.solver import Solver
 from alga.tasks.whole import END, EQUALS, PLUS
 
@@ -159,7 +158,7 @@ def _sums(solver: Solver) -> list[Reading]:
     found = []
     for digits in LENGTHS:
         question = texts.task.question(*draw(rng, digits))
-        written = solver.reader.continued(question, digits + MORE_TOKENS).text
+        written = solver.reader.continued(question, texts.task.longest_answer(question)).text
         seen = question + written[:-1]
         found.append(Reading(question, texts.kinds(seen), texts.places(seen), written))
     return found

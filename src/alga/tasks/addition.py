@@ -23,12 +23,21 @@ class Addition(InBase):
     sign = "+"
 
     def __init__(self, base: int = 10, *, padded: bool = False, operands: int = 2) -> None:
-        self.summary = f"the sum of {'two' if operands == 2 else 'three'} numbers"
+        self.summary = self.summary_of(10, operands)
         super().__init__(base)
         self.name += {2: "", 3: "-of-three"}[operands] + ("-padded" if padded else "")
         padded = padded or operands > 2  # in a column of one or two digits, zeros say which numbers have ended
         self.summary += ", filled up with zeros" if padded else ""
         self.layout = Digits(operands, base=base, fill="0" if padded else "")
+
+    @staticmethod
+    def summary_of(base: int, operands: int) -> str:
+        """Return what it computes, in words.
+
+        >>> Addition.summary_of(16, 3)
+        'the sum of three numbers in base 16'
+        """
+        return f"the sum of {'two' if operands == 2 else 'three'} numbers" + (f" in base {base}" if base != 10 else "")
 
     def step(self, before: str | None, column: str) -> str:
         """Return the column's total with the carry that the previous total left.

@@ -33,14 +33,19 @@ NEXT: Final = 1
 
 
 class Whole(Task):
-    """Addition of two numbers as one text; a network that has learned its situations continues the text."""
+    """Addition of two or three numbers as one text; a network that has learned its situations continues the text.
+
+    A network cannot tell which number a digit belongs to. Where ordered situations would be too many, digits of one
+    place are therefore sorted: `listed` says so.
+    """
 
     engine = "whole"
 
-    def __init__(self, base: int = 10) -> None:
-        self.serves = Addition(base)
-        self.name = in_base("addition-whole", base)
-        self.summary = f"{self.serves.summary}, read as one text"
+    def __init__(self, base: int = 10, *, operands: int = 2) -> None:
+        self.serves = Addition(base, operands=operands)
+        self.listed = "ordered" if (base, operands) == (10, 2) else "sorted"
+        self.name = in_base("addition-whole", base) + ("-of-three" if operands == 3 else "")
+        self.summary = f"{Addition.summary_of(base, operands)}, read as one text"
 
     @property
     def procedure(self) -> Procedure:
@@ -72,6 +77,14 @@ class Whole(Task):
         ('05547S', '210S')
         """
         return self.serves.oracle(*operands)[::-1].ljust(max(map(len, operands)), "0") + END
+
+    def longest_answer(self, question: str) -> int:
+        """Return the most tokens that a right continuation can have: a carry and the stop token after the digits.
+
+        >>> Whole().longest_answer("99+1=")
+        4
+        """
+        return max(map(len, question[:-1].split(PLUS))) + self.serves.layout.arity
 
     def read(self, written: str) -> str | None:
         """Return the number that a continuation spells; None if it is not digits and `S`.
@@ -115,10 +128,11 @@ class Whole(Task):
 
     def _cut(self, operands: Sequence[str], place: int, token: str) -> str:
         if place == 0:
-            return PLUS.join(operand[-1] for operand in operands) + EQUALS
+            units = [operand[-1] for operand in operands]
+            return PLUS.join(units if self.listed == "ordered" else sorted(units)) + EQUALS
         ends = ((operand, len(operand) - place + 1) for operand in operands)
-        kept = (operand[max(0, end - 2) : end] if end > 0 else "" for operand, end in ends)
-        return f"{PLUS.join(kept)}{EQUALS}{token}"
+        kept = [operand[max(0, end - 2) : end] if end > 0 else "" for operand, end in ends]
+        return f"{PLUS.join(kept if self.listed == 'ordered' else _sorted(kept))}{EQUALS}{token}"
 
     def seen(self, situation: str) -> list[tuple[str, int, int]]:
         """Return the tokens of a situation, each with its part and distance; the last is the one that writes.
@@ -147,12 +161,13 @@ class Whole(Task):
         """
         instances: dict[str, Instance] = {}
         for operands in self._short_numbers():
-            question, answer = PLUS.join(operands) + EQUALS, self.answer(*operands)
-            text = question + answer
-            for at in range(len(question) - 1, len(text) - 1):
-                prompt, output = self.situation(text, at), text[at + 1]
-                known = instances.setdefault(prompt, Instance(None, prompt, prompt, output))
-                if known.output != output:
+            answer = self.answer(*operands)
+            for place, (token, output) in enumerate(zip(EQUALS + answer[:-1], answer, strict=True)):
+                prompt = self._cut(operands, place, token)
+                known = instances.get(prompt)
+                if known is None:
+                    instances[prompt] = Instance(None, prompt, prompt, output)
+                elif known.output != output:
                     raise AlgaError(f"task {self.name}: {prompt!r} is followed by {known.output!r} and by {output!r}")
         return Domain(self.name, self.digits, instances, self.summary)
 
@@ -161,12 +176,32 @@ class Whole(Task):
         arity = self.serves.layout.arity
         yield from itertools.product(self.digits, repeat=arity)
         carries = {self.answer(*[digit] * arity)[1:]: digit for digit in reversed(self.digits)}  # a digit for each
-        above = ["", *self.digits, *map("".join, itertools.product(self.digits, repeat=2))]
-        for lowest in carries.values():
-            for tops in itertools.product(above, repeat=arity):
-                yield tuple(top + lowest for top in tops)
+        for lowest, tops in itertools.product(carries.values(), self._tops(arity)):
+            yield tuple(top + lowest for top in tops)
+
+    def _tops(self, arity: int) -> Iterator[Sequence[str]]:
+        """Yield what each number may have at a place and the next: both, one or nothing."""
+        if self.listed == "ordered":
+            each = ["", *self.digits, *map("".join, itertools.product(self.digits, repeat=2))]
+            yield from itertools.product(each, repeat=arity)
+            return
+        of_place = [list(itertools.combinations_with_replacement(self.digits, n)) for n in range(arity + 1)]
+        for n in range(arity + 1):
+            for own, above in itertools.product(of_place[n], itertools.chain(*of_place[: n + 1])):
+                yield [up + digit for up, digit in itertools.zip_longest(above, own, fillvalue="")] + [""] * (arity - n)
 
     def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
         """Return one situation with the token that follows."""
         prompt = rng.choice(list(self.domain))
         return f"two columns of a text: {prompt} and then {answer(prompt)}"
+
+
+def _sorted(cuts: Sequence[str]) -> list[str]:
+    """Return the same digits at both places in order, whichever number they belong to.
+
+    >>> _sorted(["75", "", "8"])
+    ['75', '8', '']
+    """
+    own, above = sorted(cut[-1] for cut in cuts if cut), sorted(cut[0] for cut in cuts if len(cut) == 2)
+    filled = [up + digit for up, digit in itertools.zip_longest(above, own, fillvalue="")]
+    return filled + [""] * (len(cuts) - len(filled))

@@ -6,7 +6,7 @@ Nothing is fed to it but the text and its own tokens. docs/whole.md has the theo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from alga.base.cancellation import Cancellation
 from alga.base.progress import Watch, unwatched
@@ -17,8 +17,6 @@ from alga.trust.table import UNCERTAIN
 
 if TYPE_CHECKING:
     from alga.network.reader_decoder import Look, Written
-
-MORE_TOKENS: Final = 2  # than the longest number has digits: a carry and the stop token
 
 
 class Continue(Protocol):
@@ -44,7 +42,7 @@ def solve(
     """
     task = cast(Whole, trained)
     questions = [task.question(*operands) for operands in problems]
-    limits = [max(map(len, question[:-1].split("+"))) + MORE_TOKENS for question in questions]
+    limits = [task.longest_answer(question) for question in questions]
     results, before, total = [], 0, sum(limits)
     for operands, question, limit in zip(problems, questions, limits, strict=True):
 
