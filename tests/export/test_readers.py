@@ -225,7 +225,7 @@ def test_readers_of_other_shapes_are_exported_as_onnx_by_the_command_line(
 
 def test_runtime_that_differs_in_one_situation_or_sum_is_refused() -> None:
     """Replace onnxruntime with the network itself, wrong in one place, alone or in a batch."""
-    solver, situation = random_reader(2), "11+01=1"
+    solver, situation = random_reader(2), "01+11=1"
     token = solver.decode([situation])[0].text
     other = next(each for each in "01" if each != token)
     shown = next(each for each in readers._situations(solver) if each.name == situation)

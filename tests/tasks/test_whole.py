@@ -79,7 +79,7 @@ def test_other_bases_have_their_texts() -> None:
 def test_sorted_situations_are_those_of_the_digits_at_each_place() -> None:
     three = Whole(3, operands=3)
     text = three.question("101", "11", "1") + three.answer("101", "11", "1")
-    assert text == "101+11+1=022S"
+    assert text == "101+11+1=021S"
     assert three.situation(text, text.index("=")) == "1+1+1="
     assert three.situation(text, text.index("=") + 1) == "01+11+1=0"  # whichever number the digits belong to
     seen = sorted(three.seen("01+11+1=1"))

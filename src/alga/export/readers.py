@@ -54,6 +54,7 @@ def table(solver: Solver, watch: Watch) -> bytes:
         "equals": EQUALS,
         "stop": END,
         "cut": CUT,
+        "sorted": texts.task.listed == "sorted",
         "next": dict(found.outputs),
         "uncertain": sorted(found.uncertain),
     }
