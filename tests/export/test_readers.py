@@ -251,7 +251,7 @@ def test_runtime_that_differs_in_one_situation_or_sum_is_refused() -> None:
 
     compare(wrong=None, batched=True, tokens_too=True)
     for batched in (True, False):
-        with pytest.raises(AlgaError, match=rf"continues 11\+01=1 with '{other}', the network here with '{token}'"):
+        with pytest.raises(AlgaError, match=rf"continues 01\+11=1 with '{other}', the network here with '{token}'"):
             compare(wrong=shown, batched=batched, tokens_too=True)
         with pytest.raises(AlgaError, match=r"logits after 11\+01=1 differ from those here by"):
             compare(wrong=shown, batched=batched, tokens_too=False)
