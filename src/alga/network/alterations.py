@@ -81,7 +81,8 @@ def hooks_of(model: nn.Module) -> list[dict[int, Any]]:
 
 @lru_cache(maxsize=64)
 def _modules(config: AnyShape) -> dict[str, tuple[Any, Settings, Settings]]:
-    with torch.device("meta"):  # a network without weights
+    # Not on the meta device, whose first use costs a second; drawing weights must not move the caller's generator.
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         plain = new_module(config)
     return {name: (type(module), _settings(module), _shapes(module)) for name, module in plain.named_modules()}
 
