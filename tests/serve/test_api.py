@@ -169,7 +169,7 @@ def test_network_that_reads_whole_texts_is_served(client: httpx.Client) -> None:
     words = client.get("/v1/certificate", params={"model": "whole"}).json()["words"]
     assert any("everything else in the text" in each.lower() for each in words)
     (row,) = [each for each in client.get("/v1/models").json()["models"] if each["name"] == "whole"]
-    assert (row["prompts"], row["walks"], row["verbs"]) == (24_741, False, ["add"])
+    assert (row["prompts"], row["engine"], row["verbs"]) == (24_741, "whole", ["add"])
     steps = client.post("/v1/add/steps", json={**PAPER, "model": "whole"})
     assert steps.status_code == 422
     assert "runs by the engine whole only" in steps.json()["error"]

@@ -34,6 +34,7 @@ def model(solver: Solver) -> dict[str, Any]:
         "arity": procedure.layout.arity,
         "sign": procedure.sign,
         "verbs": sorted(solver.parts()),
+        "engine": solver.own_engine,
         "walks": has_digit_columns(solver),
         "prompts": len(trained.domain),
         "certified": solver.certified,

@@ -73,7 +73,7 @@ function recalled() {
 
 function offerModels() {
   const operation = OPERATIONS[verb()], kind = operation?.kind ?? verb();
-  const fitting = state.catalogue?.models.filter((model) => from.embedded || (model.walks && model.verbs.includes(kind))) ?? [];
+  const fitting = state.catalogue?.models.filter((model) => from.embedded || (model.engine !== "whole" && model.verbs.includes(kind))) ?? [];
   const before = $("model").value;
   const bases = [...new Set(fitting.map((model) => model.base))].sort((a, b) => a - b);
   const groups = bases.map((base) => make("optgroup", { label: `base ${base}` },
