@@ -24,7 +24,14 @@ def test_plan_has_ten_seeds_of_every_kind() -> None:
     assert [each["kind"] for each in plan[: len(kinds)]] == kinds  # seed by seed, so that a part of it covers all kinds
 
 
-@pytest.mark.parametrize("change", [{}, {"layers": 2}, {"price": 0.0, "options": {"window": True}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"layers": 2}, marks=pytest.mark.slow),
+        {"price": 0.0, "options": {"window": True}},
+    ],
+)
 def test_one_run_is_measured(change: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alga.research.studies.whole.SAMPLED", {3: 2})
     recipe = dataclasses.replace(recipes.whole(), **{**TINY, **change})
