@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from alga.base import signals
-from alga.base.errors import missing_extra
+from alga.base.errors import installed, missing_extra
 from alga.export.provenance import provenance
 from alga.solve.solver import Solver
 
@@ -21,13 +21,9 @@ PROVIDERS: Final = ["CPUExecutionProvider"]
 
 def check_installed() -> None:
     """Refuse to begin if a package is missing that the export needs."""
-    try:
-        import onnx  # noqa: F401, PLC0415 - optional, as are the others
-        import onnxruntime  # noqa: F401, PLC0415
-        import onnxscript  # noqa: F401, PLC0415
-        import torch  # noqa: F401, PLC0415
-    except ImportError as missing:
-        raise missing_extra("ONNX export", missing.name, "export") from None
+    for package in ("onnx", "onnxruntime", "onnxscript", "torch"):
+        if not installed(package):
+            raise missing_extra("ONNX export", package, "export")
 
 
 def onnx_file(

@@ -1,4 +1,4 @@
-"""The Transformer: its tokens and shape, its forward pass, and the only greedy decoder.
+"""The Transformers: tokens and shape, forward pass, and one greedy decoder for each of the two kinds.
 
 The forward pass exists in torch, compiled and in numpy. These and the decoder are imported from their files, because
 torch and numba load slowly.

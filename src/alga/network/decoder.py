@@ -1,4 +1,6 @@
-"""Prompts -> outputs with margins: the only greedy decoder. So what is certified is what users run.
+"""Prompts -> outputs with margins: the only greedy decoder of networks that answer prompts.
+
+What is certified is what users run. `reader_decoder.py` has the decoder of networks that read whole texts.
 
 Prompts go one by one through the network in compiled code, which needs no torch. A torch module runs in torch, in
 batches, if it has hooks or replaced parts or is on another device. If torch is installed, the certificate checks every
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 import math
 import platform
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +28,25 @@ from alga.network.tokens import STOP_ID, Tokens
 
 if TYPE_CHECKING:
     from alga.network.model import Transformer
-    from alga.network.module import Module
+    from alga.network.module import Module, OpenedModule
 
 CHUNK: Final = 4096  # prompts in one call of torch: bounds memory whatever the batch
 
 NORM_NAMES: Final = ("attention_norm", "feed_forward_norm")
 
 Array = NDArray[np.float32]
+Shape = TypeVar("Shape")
+Shape_co = TypeVar("Shape_co", covariant=True)
+Net = TypeVar("Net")
+Net_co = TypeVar("Net_co", covariant=True)
+Work = TypeVar("Work", bound="OpenedModule[Any, Any, Any]")
 
 
-class Source(Protocol):
+class Source(Protocol[Shape_co, Net_co]):
     """Where a decoder gets its network: arrays, until it is opened as a torch module; from then on the module."""
 
     @property
-    def shape(self) -> ModelConfig:
+    def shape(self) -> Shape_co:
         """The shape of the network."""
 
     @property
@@ -46,12 +54,54 @@ class Source(Protocol):
         """The weights by the names of a weight file; never changed while there is no module."""
 
     @property
-    def opened(self) -> Transformer | None:
+    def opened(self) -> Net_co | None:
         """The torch module, if it was asked for: it may have been changed, so it is what runs."""
 
     @property
-    def model(self) -> Transformer:
+    def model(self) -> Net_co:
         """The torch module, built on first use."""
+
+
+class GreedyDecoder(ABC, Generic[Shape, Net, Work]):
+    """What decoders of both kinds of networks share: where the network is, and what runs it. Counts its calls."""
+
+    def __init__(self, source: Source[Shape, Net]) -> None:
+        self.network_calls = 0
+        self._source = source
+        self._working: Work | None = None
+
+    @property
+    def model(self) -> Net:
+        """The network as a torch module."""
+        return self._source.model
+
+    def refresh(self) -> None:
+        """Pack the weights again before the next prompt: fused optimisers and `.data` change them unnoticed."""
+        if self._working is not None:
+            self._working.refresh()
+
+    @property
+    def machine(self) -> dict[str, str | int]:
+        """Hardware and versions that it computes with; torch is included if the network was opened in it."""
+        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
+        return {
+            "platform": f"{platform.system()} {platform.machine()}",
+            **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in packages},
+        }
+
+    @abstractmethod
+    def _worked(self, model: Net) -> Work:
+        """Return a torch module ready to run."""
+
+    @property
+    def _module(self) -> Work:
+        """The torch module that runs."""
+        model = self._source.model
+        if self._working is None or self._working.model is not model:
+            self._working = self._worked(model)
+        return self._working
 
 
 @dataclass(frozen=True)
@@ -64,20 +114,13 @@ class Detail:
     attention: Array  # layers x heads x positions x positions
 
 
-class Decoder:
-    r"""Greedy generation by one network, from `\n` until `S` or the output length. Counts its network calls."""
+class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
+    r"""Greedy generation by one network, from `\n` until `S` or the output length."""
 
-    def __init__(self, source: Source, tokens: Tokens) -> None:
+    def __init__(self, source: Source[ModelConfig, Transformer], tokens: Tokens) -> None:
+        super().__init__(source)
         self.tokens = tokens
-        self.network_calls = 0
-        self._source = source
-        self._working: Module | None = None
         self._texts: dict[tuple[int, ...], tuple[str, str | None]] = {}
-
-    @property
-    def model(self) -> Transformer:
-        """The network as a torch module."""
-        return self._source.model
 
     def __call__(self, prompts: Sequence[str]) -> list[Step]:
         """Decode a batch of prompts; one that is too long, after a wrong output, gets an empty answer."""
@@ -90,11 +133,6 @@ class Decoder:
         """Decode a batch of prompts by the torch module: for a second check, and for altered networks."""
         return self._fitting(prompts, self._in_chunks)
 
-    def refresh(self) -> None:
-        """Pack the weights again before the next prompt: fused optimisers and `.data` change them unnoticed."""
-        if self._working is not None:
-            self._working.refresh()
-
     @cached_property
     def _weights(self) -> dict[str, Array]:
         return unfolded(self._source.arrays, self._source.shape)
@@ -104,15 +142,10 @@ class Decoder:
         """The stored network in compiled code: it runs while there is no torch module."""
         return Compiled(self._weights, self._source.shape)
 
-    @property
-    def _module(self) -> Module:
-        """The torch module that runs."""
+    def _worked(self, model: Transformer) -> Module:
         from alga.network.module import Module
 
-        model = self._source.model
-        if self._working is None or self._working.model is not model:
-            self._working = Module(model, self._source.shape)
-        return self._working
+        return Module(model, self._source.shape)
 
     def _fitting(self, prompts: Sequence[str], decode: Decode) -> list[Step]:
         fitting = [prompt for prompt in prompts if len(prompt) <= self.tokens.input_length]
@@ -143,17 +176,6 @@ class Decoder:
             text = self.tokens.text(ids)
             self._texts[ids] = text, self.tokens.output(text)
         return self._texts[ids]
-
-    @property
-    def machine(self) -> dict[str, str | int]:
-        """Hardware and versions that it computes with; torch is included if the network was opened in it."""
-        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
-        return {
-            "platform": f"{platform.system()} {platform.machine()}",
-            **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
-            "python": platform.python_version(),
-            **{package: metadata.version(package) for package in packages},
-        }
 
     def detail(self, prompt: str, text: str) -> Detail:
         """Return the inside of the step in which the network wrote `text` for `prompt`."""

@@ -64,7 +64,9 @@ def new_module(shape: AnyShape) -> Transformer | Reader:
 
 def module_of(weights: Mapping[str, Array], shape: AnyShape) -> Transformer | Reader:
     """Return a torch module with the given weights, which are copied."""
-    from alga.network.model import Transformer
-    from alga.network.reader import Reader
+    import torch
 
-    return Reader.of(weights, shape) if isinstance(shape, ReaderConfig) else Transformer.of(weights, shape)
+    with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
+        network = new_module(shape).to(torch.float32)
+        network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+    return network.eval()

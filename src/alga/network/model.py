@@ -14,12 +14,9 @@ Shapes: B batch, L positions, Q positions computed, D width, H heads, E width of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -127,14 +124,6 @@ class Transformer(nn.Module):
             self.head = nn.Linear(config.width, config.vocabulary, bias=False)
         self.mask: Tensor
         self.register_buffer("mask", attention_mask(config), persistent=False)
-
-    @classmethod
-    def of(cls, weights: Mapping[str, NDArray[np.float32]], config: ModelConfig) -> Transformer:
-        """Build a network from a configuration and matching weights, which are copied."""
-        with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
-            network = cls(config).to(torch.float32)
-            network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
-        return network.eval()
 
     @property
     def parameter_count(self) -> int:

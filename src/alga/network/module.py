@@ -5,6 +5,7 @@ Only networks that were opened as a torch module get here: for training, hooks, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,20 +23,23 @@ from alga.network.config import ModelConfig
 from alga.network.decoder import unfolded
 from alga.network.model import Cache, Transformer
 from alga.network.reader import Reader
+from alga.network.reader_config import ReaderConfig
 from alga.network.tokens import STOP_ID
 
 Array = NDArray[np.float32]
+Net = TypeVar("Net", bound=Transformer | Reader)
+Shape = TypeVar("Shape", bound=ModelConfig | ReaderConfig)
 Code = TypeVar("Code")  # a network's compiled form
 
 
-class Module:
+class OpenedModule(ABC, Generic[Net, Shape, Code]):
     """A torch module in its current state: with hooks, replaced parts and changed weights."""
 
-    def __init__(self, model: Transformer, config: ModelConfig) -> None:
+    def __init__(self, model: Net, config: Shape) -> None:
         self.model, self.config = model, config
-        self._packed: Packed[Compiled] | None = None
+        self._packed: _Packed[Code] | None = None
 
-    def compiled(self) -> Compiled | None:
+    def compiled(self) -> Code | None:
         """Return the network with its current weights in compiled code; None if torch must run it."""
         if self._packed is None or not self._packed.holds():
             self._packed = self._pack()
@@ -46,16 +50,54 @@ class Module:
         self._packed = None
 
     @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self.model.vocabulary_weight.device
+
+    @property
     def machine(self) -> dict[str, str | int]:
         """The device and the threads that it computes with."""
-        return {"device": self.model.mask.device.type, "threads": torch.get_num_threads()}
+        return {"device": self.device.type, "threads": torch.get_num_threads()}
+
+    @abstractmethod
+    def _code(self, stored: dict[str, Array]) -> Code | None:
+        """Return stored weights in compiled code; None if there is none for this shape."""
+
+    @torch.inference_mode()
+    def _pack(self) -> _Packed[Code]:
+        self._check_float32()
+        weights: list[Tensor] = [*self.model.parameters()]
+        compiled = None
+        if not alteration(self.model, self.config) and self.device.type == "cpu":
+            compiled = self._code({name: tensor.numpy() for name, tensor in self.model.state_dict().items()})
+        return _Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
+
+    def _check_float32(self) -> None:
+        if self.model.vocabulary_weight.dtype != torch.float32:
+            raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
+
+    @contextmanager
+    def in_float32(self) -> Iterator[None]:
+        """Run the module without dropout and in float32 whatever torch's settings, and restore them."""
+        self._check_float32()
+        training = self.model.training
+        self.model.eval()
+        try:
+            with torch.inference_mode(), torch.autocast(self.device.type, enabled=False), _exact_products():
+                yield
+        finally:
+            self.model.train(training)
+
+
+class Module(OpenedModule[Transformer, ModelConfig, Compiled]):
+    """A network that answers prompts."""
 
     def generate(self, packed: bytes, prompts: int) -> tuple[list[list[int]], list[float], int]:
         """Decode encoded prompts greedily; return ids padded with STOP_ID, least margins, and the number of calls."""
         cache: Cache = []
-        with in_float32(self.model, self.model.mask.device):
+        with self.in_float32():
             ids_BL = torch.frombuffer(bytearray(packed), dtype=torch.uint8).view(prompts, -1)
-            ids_BL = ids_BL.to(self.model.mask.device, torch.long)
+            ids_BL = ids_BL.to(self.device, torch.long)
             written_BO = ids_BL.new_full((prompts, self.config.output_length), STOP_ID)
             least_B = torch.full((prompts,), torch.inf, device=ids_BL.device)
             rows = torch.arange(prompts, device=ids_BL.device)  # those that have not stopped
@@ -77,42 +119,16 @@ class Module:
     def forward(self, ids_BL: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return what `alga.network.forward` returns: probabilities (BOV) and attention weights (BNHLL)."""
         attention: list[Tensor] = []
-        with in_float32(self.model, self.model.mask.device):
-            logits_BOV = self.model(torch.from_numpy(ids_BL).to(self.model.mask.device), attention=attention)
+        with self.in_float32():
+            logits_BOV = self.model(torch.from_numpy(ids_BL).to(self.device), attention=attention)
             return logits_BOV.softmax(dim=-1).cpu().numpy(), torch.stack(attention, dim=1).cpu().numpy()
 
-    @torch.inference_mode()
-    def _pack(self) -> Packed[Compiled]:
-        check_float32(self.model)
-        weights: list[Tensor] = [*self.model.parameters()]
-        compiled = None
-        if not alteration(self.model, self.config) and self.model.mask.device.type == "cpu":
-            stored = {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
-            compiled = Compiled(unfolded(stored, self.config), self.config)
-        return Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
-
-
-def check_float32(model: Transformer | Reader) -> None:
-    """Refuse a network in any other format."""
-    if model.vocabulary_weight.dtype != torch.float32:
-        raise AlgaError(f"expected a network in float32, got {model.vocabulary_weight.dtype}")
-
-
-@contextmanager
-def in_float32(model: Transformer | Reader, device: torch.device) -> Iterator[None]:
-    """Run a module without dropout and in float32 whatever torch's settings, and restore them."""
-    check_float32(model)
-    training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode(), torch.autocast(device.type, enabled=False), _exact_products():
-            yield
-    finally:
-        model.train(training)
+    def _code(self, stored: dict[str, Array]) -> Compiled:
+        return Compiled(unfolded(stored, self.config), self.config)
 
 
 @dataclass(frozen=True)
-class Packed(Generic[Code]):
+class _Packed(Generic[Code]):
     """A network when it was packed; `compiled` is None if torch must run it."""
 
     compiled: Code | None

@@ -10,12 +10,9 @@ Shapes: B batch, L positions, D width, H heads, E width of a head, V vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from alga.network.reader_config import SIDES, ReaderConfig
@@ -92,14 +89,6 @@ class Reader(nn.Module):
         self.layers = nn.ModuleList(ReaderLayer(config) for _ in range(config.layers))
         self.final_norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, config.vocabulary, bias=False)
-
-    @classmethod
-    def of(cls, weights: Mapping[str, NDArray[np.float32]], config: ReaderConfig) -> Reader:
-        """Build a network from a configuration and matching weights, which are copied."""
-        with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
-            network = cls(config).to(torch.float32)
-            network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
-        return network.eval()
 
     @property
     def parameter_count(self) -> int:

@@ -7,17 +7,16 @@ attends to the whole text at every token.
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alga.network.compiled_reader import CompiledReader, Ids
+from alga.network.decoder import GreedyDecoder, Source
 from alga.network.reader_config import ReaderConfig
 from alga.network.step import Step
 from alga.network.texts import Texts
@@ -28,28 +27,6 @@ if TYPE_CHECKING:
     from alga.network.reader_module import ReaderModule
 
 PLACES_AT_ONCE: Final = 4096  # between two calls of `watch`
-
-Array = NDArray[np.float32]
-
-
-class ReaderSource(Protocol):
-    """Where a decoder gets its network: arrays, until it is opened as a torch module; from then on the module."""
-
-    @property
-    def shape(self) -> ReaderConfig:
-        """The shape of the network."""
-
-    @property
-    def arrays(self) -> Mapping[str, Array]:
-        """The weights by the names of a weight file."""
-
-    @property
-    def opened(self) -> Reader | None:
-        """The torch module, if it was asked for: it may have been changed, so it is what runs."""
-
-    @property
-    def model(self) -> Reader:
-        """The torch module, built on first use."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +62,12 @@ class Look:
         return found
 
 
-class ReaderDecoder:
-    """Greedy generation by one reader. Counts its network calls."""
+class ReaderDecoder(GreedyDecoder["ReaderConfig", "Reader", "ReaderModule"]):
+    """Greedy generation by one reader."""
 
-    def __init__(self, source: Any, texts: Texts) -> None:
+    def __init__(self, source: Source[ReaderConfig, Reader], texts: Texts) -> None:
+        super().__init__(source)
         self.tokens = texts
-        self.network_calls = 0
-        self._source: ReaderSource = source
-        self._working: ReaderModule | None = None
-
-    @property
-    def model(self) -> Reader:
-        """The network as a torch module."""
-        return self._source.model
 
     def __call__(self, prompts: Sequence[str]) -> list[Step]:
         """Write the token of each situation."""
@@ -148,22 +118,6 @@ class ReaderDecoder:
         distances = places - places[-1]
         return self._module.scores(kinds, places) if compiled is None else compiled.scores(kinds, distances)
 
-    def refresh(self) -> None:
-        """Pack the weights again before the next prompt: fused optimisers and `.data` change them unnoticed."""
-        if self._working is not None:
-            self._working.refresh()
-
-    @property
-    def machine(self) -> dict[str, str | int]:
-        """Hardware and versions that it computes with; torch is included if the network was opened in it."""
-        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
-        return {
-            "platform": f"{platform.system()} {platform.machine()}",
-            **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
-            "python": platform.python_version(),
-            **{package: metadata.version(package) for package in packages},
-        }
-
     def _compiled(self) -> CompiledReader | None:
         if self._source.opened is None and self._source.shape.layers == 1:
             return self._plain
@@ -174,14 +128,10 @@ class ReaderDecoder:
         """The stored network in compiled code: it runs while there is no torch module."""
         return CompiledReader(self._source.arrays, self._source.shape)
 
-    @property
-    def _module(self) -> ReaderModule:
+    def _worked(self, model: Reader) -> ReaderModule:
         from alga.network.reader_module import ReaderModule
 
-        model = self._source.model
-        if self._working is None or self._working.model is not model:
-            self._working = ReaderModule(model, self._source.shape)
-        return self._working
+        return ReaderModule(model, self._source.shape)
 
     def _steps(self, prompts: Sequence[str], ids: Sequence[int], margins: Sequence[float]) -> list[Step]:
         self.network_calls += len(prompts)
