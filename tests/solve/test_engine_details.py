@@ -21,6 +21,8 @@ from alga.tasks.layouts import Text
 from alga.trust.table import UNCERTAIN, Table
 from tests.solve.machines import ADDITION, PARITY, SUBTRACTION, Make
 
+HEXADECIMAL = tasks.find("addition-base-16").procedure
+
 
 def exact(procedure: Procedure, **more: object) -> Table:
     return Table(procedure.name, {prompt: each.output for prompt, each in procedure.domain.items()}, **more)  # type: ignore[arg-type]
@@ -123,19 +125,22 @@ def test_replayed_columns_are_counted() -> None:
 @pytest.mark.parametrize(("columns", "taken"), [(63, False), (64, True)])
 def test_loop_runs_long_problems_once_loaded(columns: int, taken: bool) -> None:
     assert (table.SHORT, table.COMPILE_FROM) == (64, 1_000_000)
-    machine = Machine(ADDITION, exact(ADDITION))
+    machine = Machine(HEXADECIMAL, exact(HEXADECIMAL))
     operands = ("7" * columns, "8")
-    found = table._by_loop(machine, operands)
+    found = table._at_once(machine, operands)
     assert (found is not None) == taken
     if found is not None:
         assert found == table.replay(machine, operands)
 
 
 def test_leading_zeros_do_not_make_a_problem_long() -> None:
-    machine = Machine(ADDITION, exact(ADDITION))
-    assert table._by_loop(machine, ("0" * 100 + "7", "8")) is None
-    assert table._by_loop(machine, ("7" * 100, "8x")) is None  # replaying says what is wrong
-    assert table._by_loop(machine, ("7" * 100, "٣")) is None
+    machine = Machine(HEXADECIMAL, exact(HEXADECIMAL))
+    assert table._at_once(machine, ("0" * 100 + "7", "8")) is None
+    assert table._at_once(machine, ("7" * 100, "8x")) is None  # replaying says what is wrong
+    assert table._at_once(machine, ("7" * 100, "٣")) is None
+    at_once = table._at_once(Machine(ADDITION, exact(ADDITION)), ("0" * 100 + "7", "8"))
+    assert at_once is not None
+    assert (at_once.answer, at_once.step_count) == ("15", 1)
 
 
 @pytest.mark.parametrize(("procedure", "streaming"), [(ADDITION, True), (SUBTRACTION, False), (PARITY, False)])

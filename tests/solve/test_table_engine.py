@@ -100,14 +100,14 @@ def test_several_numbers_of_uneven_lengths_are_added(adder: Solver) -> None:
     assert Calculator(models=[adder], engine="table").add(*numbers) == str(sum(map(int, numbers)))
 
 
-def test_loop_is_compiled_after_enough_replayed_columns(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert adder.run.table is not None
-    made = Machine(ADDITION, adder.run.table)
-    monkeypatch.delitem(__import__("sys").modules, "alga.solve.engines.loop")
-    assert engine._by_loop(made, ("7" * 1000, "5" * 1000)) is None
+def test_loop_is_compiled_after_enough_replayed_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = tasks.find("addition-base-16")
+    made = Machine(task, Solver.load("addition-base-16").table)
+    monkeypatch.delitem(__import__("sys").modules, engine.LOOP)
+    assert engine._at_once(made, ("7" * 1000, "5" * 1000)) is None
     engine.replay(made, ("7" * 1000, "5" * 1000))
     made.replayed = engine.COMPILE_FROM
-    assert engine._by_loop(made, ("7" * 1000, "5" * 1000)) is not None
+    assert engine._at_once(made, ("7" * 1000, "5" * 1000)) is not None
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from alga.base.cancellation import Cancellation
@@ -57,6 +58,14 @@ class Run:
     @property
     def certified(self) -> bool:
         """Whether there is a certificate for the current network: its weights, without hooks or other changes."""
+        return self._certified_as_stored if self.weights.opened is None else self._certified_now()
+
+    @cached_property
+    def _certified_as_stored(self) -> bool:
+        """The same while nobody has asked for the torch module: nothing can have changed."""
+        return self._certified_now()
+
+    def _certified_now(self) -> bool:
         certificate = self.certificate
         bounded = certificate is not None and (not self.config.model.needs_bound or certificate.strength == "proven")
         return certificate is not None and certificate.certified and bounded and self.current

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from alga import runs, tasks
@@ -142,6 +141,10 @@ class Calculator:
         return self._text("cmp", (a, b))
 
     def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
+        if operation in ONE_PROBLEM and self.engine in (None, "table"):
+            quick = self.networks.find(operation).quick(*numbers)
+            if quick is not None:
+                return quick  # type: ignore[return-value] # it takes text only
         answer = self._text(operation, numbers)
         return self._like(numbers[0], answer)
 
@@ -181,7 +184,7 @@ class Calculator:
         if digits is None:
             return Schoolbook(self.networks, engine=engine, watch=watch, cancel=cancel).solve(operation, texts)
         (result,) = self.networks.find(operation).solve_many([digits], engine=engine, watch=watch, cancel=cancel)
-        return replace(result, operation=operation, base=self.base, operands=texts)
+        return result.told(operation=operation, base=self.base, operands=texts)
 
     def solve_many(
         self,
@@ -200,7 +203,7 @@ class Calculator:
         if unsigned and len(unsigned) == len(texts):
             results = self.networks.find(operation).solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
             return [
-                replace(result, operation=operation, base=self.base, operands=operands)
+                result.told(operation=operation, base=self.base, operands=operands)
                 for operands, result in zip(texts, results, strict=True)
             ]
         solved = []
@@ -237,7 +240,7 @@ class Calculator:
         network.traced_by(engine)  # refuses before anything is told
         listener.problem(network, digits)
         result = network.trace(*digits, engine=engine, tell=listener.step, watch=watch, cancel=cancel)
-        return replace(result, operation=operation, base=self.base, operands=texts, kept=(), parts=(result,))
+        return result.told(operation=operation, base=self.base, operands=texts, kept=(), parts=(result,))
 
     def check(self, operation: str, *operands: str | int) -> None:
         """Validate the operands of an operation before any work."""

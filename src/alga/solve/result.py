@@ -49,6 +49,12 @@ class Result:
     details: tuple[Detail | Look, ...] = ()  # attention and probabilities of these steps, if asked for
     parts: tuple[Result | str, ...] = ()  # of a traced operation: its problems, and notes between them
 
+    def told(self, **facts: object) -> Result:
+        """Return the result with other facts: as `dataclasses.replace`, ten times as fast."""
+        told = object.__new__(Result)
+        vars(told).update(vars(self), **facts)
+        return told
+
     @property
     def certified(self) -> bool:
         """Whether every network on the way was certified when it answered."""

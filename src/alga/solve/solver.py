@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -18,6 +17,7 @@ from alga.network.step import Step
 from alga.runs import Run
 from alga.solve.engines import sequential
 from alga.solve.engines import table as table_engine
+from alga.solve.engines.machine import Machine, machine_of
 from alga.solve.result import Result
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
@@ -56,6 +56,7 @@ class Solver:
             raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
         self.runners: dict[str, Solver] = {}  # by engine: other networks, loaded on first use
         self._extracted: tuple[str, Table] | None = None
+        self._quick: tuple[Run | None, Machine | None] = None, None  # a run, and its table for `quick`
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Solver:
@@ -171,6 +172,25 @@ class Solver:
         if len(problem) != arity:
             raise AlgaError(f"{self.procedure.name} takes {arity} numbers, got {len(problem)}")
 
+    def quick(self, *operands: object) -> str | None:
+        """Return the answer for two plain numbers by the certified table; None if there is more to do or to tell."""
+        run, machine = self._quick
+        if run is not self.run:
+            machine = self._plain_machine()
+            self._quick = self.run, machine
+        if machine is None or "model" in vars(self.run.weights) or len(operands) != 2:
+            return None
+        upper, lower = operands
+        return table_engine.answer(machine, upper, lower) if type(upper) is type(lower) is str else None
+
+    def _plain_machine(self) -> Machine | None:
+        """Return the certified table, ready to run, if it is for two plain numbers."""
+        run, procedure = self.run, self.procedure
+        plain = procedure.layout.plain and procedure.layout.arity == 2 and not procedure.source
+        if not plain or self.own_engine != "sequential" or not run.certified or run.table is None:
+            return None
+        return machine_of(procedure, run.table)
+
     def solve(self, *operands: str, engine: str | None = None) -> Result:
         """Solve one problem; a step at which the network fails is reported in the result, not raised."""
         return self.solve_many([operands], engine=engine)[0]
@@ -208,7 +228,7 @@ class Solver:
         if not attention or result.details:
             return result
         details = network.step_decoder.details_of([(step.prompt, step.text) for step in result.kept])
-        return dataclasses.replace(result, details=details)
+        return result.told(details=details)
 
     def traced_by(self, engine: str | None) -> str:
         """Return the engine that a trace shows: the one asked for, else the one that runs the network itself."""
@@ -244,7 +264,7 @@ class Solver:
             "certificates": {name: certificate} if certified else {},
             "procedure": self.procedure,
         }
-        return [dataclasses.replace(result, **about) for result in results]  # type: ignore[arg-type]
+        return [result.told(**about) for result in results]
 
     def _run_engine(
         self, engine: str, claimed: Table | None, problems: list[tuple[str, ...]], **options: Any

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from alga.base.progress import Watch, unwatched
 from alga.network.compiled import call, compiled
+from alga.solve.engines import vector
 from alga.solve.engines.machine import Machine
 from alga.solve.engines.rows import DigitRow, FileRow, NoColumnError, row_of
 
@@ -53,7 +54,9 @@ class Loop:
         self._machine, self._rows = machine, rows
         self._words, self._classes, self._procedure = machine.words, machine.classes, machine.procedure
         self._layout = machine.procedure.layout
-        self._fill = (self._layout.fill or "\0").encode()
+        self._scan = machine.scan
+        self._fill = (self._layout.fill or (self._scan.fill if self._scan else "\0")).encode()
+        self._work = np.empty(vector.BLOCK if self._scan else 0, np.uint8)
         self.width = max(row.size for row in rows)
         column = self._column(self.width - 1 if self._layout.from_right else 0)
         if column not in self._layout.first(self._layout.settings()[0]):
@@ -66,7 +69,10 @@ class Loop:
     def run(self, start: int, stop: int, state: int, out: Bytes) -> int:
         """Write what the columns `start` to `stop` write; return the state after them."""
         upper, lower = self._blocks(start, stop)
-        after = int(call(_run, self._words, upper, lower, out, state, self._layout.from_right))
+        if self._scan is not None:
+            after = 8 * int(call(vector.run, self._scan.plan, upper, lower, out, state // 8, self._work))
+        else:
+            after = int(call(_run, self._words, upper, lower, out, state, self._layout.from_right))
         if after < 0:
             raise NoColumnError
         return after

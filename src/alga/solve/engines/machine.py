@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from alga.base.errors import AlgaError
+from alga.solve.engines.scan import Scan, scan_of
 from alga.tasks import Procedure, Situation
 from alga.trust.table import Table
 
@@ -41,7 +42,42 @@ class Machine:
         self.procedure, self.table = procedure, table
         self.after = _Contexts(procedure, table)
         self.classes = _classes(procedure, table)
-        self.replayed = 0  # columns so far
+        self.replayed = 0.0  # columns so far, or as much work
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether all that a column can do fits into a word."""
+        return self.classes is not None and len(self.classes.like) <= CLASSES and _fits(self.procedure, self.classes)
+
+    @cached_property
+    def ends(self) -> tuple[int, tuple[str, ...]] | None:
+        """The class before the first column, and for each class what the last step writes first if it leads there.
+
+        None unless the first step does as any other in that class, and the last step, too, writes its digit.
+        """
+        classes, procedure = self.classes, self.procedure
+        if classes is None:
+            return None
+        leads: dict[int, str] = {}
+        first = {column: self.after[None][column] for column in procedure.layout.first(procedure.layout.settings()[0])}
+        others = (self.after[context][column] for context in classes.like for column in classes.moves)
+        for output in {*first.values(), *others}:
+            if output is None:
+                return None
+            written, ending = procedure.written(output), procedure.ending(output)
+            lead = ending.removesuffix(written)
+            if lead + written != ending or leads.setdefault(classes.of[output], lead) != lead:
+                return None
+        moves = {column: (procedure.written(output), classes.of[output]) for column, output in first.items() if output}
+        for start in range(len(classes.like)):
+            if {column: each[start] for column, each in classes.moves.items() if column in moves} == moves:
+                return start, tuple(leads.get(i, "") for i in range(len(classes.like)))
+        return None
+
+    @cached_property
+    def scan(self) -> Scan | None:
+        """The table for all columns at once; None if it does not allow that."""
+        return scan_of(self)
 
     @cached_property
     def words(self) -> NDArray[np.uint64] | None:
@@ -51,7 +87,7 @@ class Machine:
         """
         import numpy as np
 
-        if self.classes is None or len(self.classes.like) > CLASSES or not _fits(self.procedure, self.classes):
+        if not self.fits or self.classes is None:
             return None
         words = np.full(2**16, 2**64 - 1, np.uint64)
         for column, moves in self.classes.moves.items():

@@ -1,29 +1,35 @@
 """The network's own table, run at memory speed: no network call, the same answer.
 
-Short problems are replayed column by column. Long ones go through the compiled loop of `loop.py` if the table allows it
-(`machine.py`). Loading the compiler takes as long as replaying a million columns, so the first million are replayed.
+A table that does as carrying does is run for all columns at once (`scan.py`, compiled in `vector.py`), one that fits
+into words by a compiled loop (`loop.py`), any other column by column. Loading the compiler takes as long as replaying a
+million columns, so that much is done without it.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.solve.engines.machine import Machine, machine_of
 from alga.solve.engines.rows import FileRow, NoColumnError
+from alga.solve.engines.scan import Scan
 from alga.solve.result import Result, failure_at
 from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 from alga.trust.table import Table
 
-SHORT: Final = 64  # columns: replaying them is as fast as setting up the loop
+SHORT: Final = 64  # columns: without the compiled loop they take as long as setting it up
 COMPILE_FROM: Final = 1_000_000  # columns replayed by one machine
+LOOP: Final = "alga.solve.engines.loop"  # loaded when there is enough to do
+VECTOR: Final = "alga.solve.engines.vector"
+SCANNED: Final = 1 / 40  # what a column costs in Python's integers, replaying it being 1
 
 
 def solve(
@@ -40,7 +46,7 @@ def solve(
     for done, operands in enumerate(problems, start=1):
         if cancel is not None:
             cancel.check()
-        results.append(_by_loop(machine, operands) or replay(machine, operands))
+        results.append(_at_once(machine, operands) or replay(machine, operands))
         watch(done, len(problems))
     return results
 
@@ -116,27 +122,62 @@ def _first_uncertain(machine: Machine, columns: list[str], outputs: list[str]) -
     return next((prompt for prompt in prompts if prompt in machine.table.uncertain), None)
 
 
-def _by_loop(machine: Machine, operands: tuple[str, ...]) -> Result | None:
-    """Solve one problem by the compiled loop; None if that does not pay or is impossible."""
-    procedure, longest = machine.procedure, max(map(len, operands))
-    ready = "alga.solve.engines.loop" in sys.modules or machine.replayed + longest > COMPILE_FROM
-    if longest < SHORT or not ready or machine.words is None:
+def answer(machine: Machine, upper: str, lower: str) -> str | None:
+    """Return the answer to one problem of two plain numbers; None if the table or the texts need more care."""
+    scan = machine.scan
+    if scan is None or not (upper and lower and upper.isascii() and lower.isascii()):
         return None
-    from alga.solve.engines import loop
+    text = _scanned(machine, scan, upper, lower)
+    return text if text is None or text[0] != "0" else without_zeros(text)
 
-    texts = _rows(procedure, operands)
-    if texts is None or max(map(len, texts)) < SHORT:
+
+def _scanned(machine: Machine, scan: Scan, upper: str, lower: str) -> str | None:
+    if len(upper) < SHORT and len(lower) < SHORT:
+        return scan.text(upper, lower)
+    cost = max(len(upper), len(lower)) * SCANNED
+    if vector := _compiled(VECTOR, machine, cost):
+        text: str | None = vector.text_of(scan, upper, lower)
+        return text
+    machine.replayed += cost
+    return scan.text(upper, lower)
+
+
+def _compiled(name: str, machine: Machine, cost: float) -> Any:
+    """Return a module if it is loaded, or should be now for what costs as much as replaying so many columns."""
+    module = sys.modules.get(name)
+    return importlib.import_module(name) if module is None and machine.replayed + cost > COMPILE_FROM else module
+
+
+def _at_once(machine: Machine, operands: tuple[str, ...]) -> Result | None:
+    """Solve one problem without replaying it; None if that does not pay or is impossible."""
+    procedure, longest = machine.procedure, max(map(len, operands), default=0)
+    if machine.scan is None and (longest < SHORT or not machine.fits):
         return None
+    rows = _rows(procedure, operands)
+    if rows is None:
+        return None
+    columns = max(map(len, rows))
+    if machine.scan is not None:
+        text = _scanned(machine, machine.scan, *rows)
+    else:
+        loop = _compiled(LOOP, machine, columns) if columns >= SHORT else None
+        text = None if loop is None else _looped(loop, machine, rows)
+    if text is None:
+        return None  # or replaying raises the right error
+    return Result(operation=procedure.name, operands=operands, answer=procedure.tidied(text), step_count=columns)
+
+
+def _looped(loop: Any, machine: Machine, rows: tuple[str, ...]) -> str | None:
     try:
-        answer = procedure.tidied(loop.text_of(machine, texts))
+        text: str = loop.text_of(machine, rows)
     except NoColumnError:
-        return None  # replaying raises the right error
-    return Result(operation=procedure.name, operands=operands, answer=answer, step_count=max(map(len, texts)))
+        return None
+    return text
 
 
 def _rows(procedure: Procedure, operands: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the rows for the loop; None if there are none, or if replaying will raise the right error."""
-    # If the rows are the operands themselves, the loop itself finds a wrong character, faster than a check first.
+    """Return the rows of a problem; None if there are none, or if replaying will raise the right error."""
+    # If the rows are the operands themselves, a wrong character is found on the way, faster than by a check first.
     if procedure.layout.plain and all(text and text.isascii() for text in operands):
         return tuple(map(without_zeros, operands))
     try:
