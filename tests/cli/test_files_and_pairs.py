@@ -36,7 +36,8 @@ def test_out_writes_the_answer_to_a_file(alga: Alga, tmp_path: Path) -> None:
 
 def test_pairs_are_streamed_to_the_output_file(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Block by block in bounded memory, and still atomically."""
-    monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 10)
+    monkeypatch.setattr("alga.cli.pairs.PROBLEMS_PER_BATCH", 10)
+    monkeypatch.setattr(Calculator, "bulk", lambda *_: None)  # whether or not the compiler is loaded
     (tmp_path / "pairs").write_text("1 2\n" * 35)
     seen = []
     solve_many = Calculator.solve_many
@@ -51,6 +52,56 @@ def test_pairs_are_streamed_to_the_output_file(alga: Alga, tmp_path: Path, monke
     assert seen == [(0, False), (20, False), (40, False), (60, False)]
     assert (tmp_path / "sums").read_text() == "3\n" * 35
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs", "sums"]
+
+
+@pytest.fixture
+def in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the compiled code from the first line on, and small blocks."""
+    import alga.solve.engines.bulk  # noqa: F401 - once it is loaded, it is used
+
+    monkeypatch.setattr("alga.cli.pairs.CHARACTERS_PER_READ", 37)
+
+
+@pytest.mark.usefixtures("in_bulk")
+def test_pairs_in_bulk_are_answered_like_others(alga: Alga, tmp_path: Path) -> None:
+    numbers = [(i * 7919 % 10**9, i**3) for i in range(300)]
+    lines = [f"{a}{' + ' if a % 3 else ' '}{-b if b % 7 == 1 else b}{chr(13) * (a % 2)}" for a, b in numbers]
+    expected = [str(a + (-b if b % 7 == 1 else b)) for a, b in numbers]
+    (tmp_path / "pairs").write_text("\n".join(lines), newline="")
+    assert alga("add", "--pairs", tmp_path / "pairs").out.split("\n") == [*expected, ""]
+    (tmp_path / "plain").write_text("".join(f"{a} {b}\n" for a, b in numbers))
+    signs = alga("cmp", "--pairs", tmp_path / "plain").out.split()
+    assert signs == ["<" if a < b else "=" if a == b else ">" for a, b in numbers]
+
+
+@pytest.mark.usefixtures("in_bulk")
+@pytest.mark.parametrize(
+    ("content", "answers", "problem"),
+    [
+        (b"1 2\n3 4\nx 5\n6 7\n", "3\n7\n", "line 3: a number has only the digits 0-9, got 'x' at position 1"),
+        (b"1 2\n-3 4\n\n6 7\n", "3\n1\n", 'line 3: expected two numbers, "A B" or "A+B", got 0'),
+        (b"1 2\n3 4\n\xff 5\n", "3\n7\n", "holds something other than text"),
+        (b"1 2\n3\x00 4\n", "3\n", "line 2: a number has only the digits 0-9"),
+        (b"1 2\r3 4\r5 x\n", "3\n7\n", "line 3: a number has only the digits 0-9, got 'x' at position 1"),
+    ],
+)
+def test_bad_line_is_refused_after_all_before_it(
+    content: bytes, answers: str, problem: str, alga: Alga, tmp_path: Path
+) -> None:
+    (tmp_path / "pairs").write_bytes(content)
+    found = alga("add", "--pairs", tmp_path / "pairs")
+    assert (found.code, found.out) == (2, answers)
+    assert problem in found.err
+    assert found.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("in_bulk")
+def test_too_long_line_is_refused(alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alga.cli.pairs.LONGEST_LINE", 100)
+    (tmp_path / "pairs").write_text("1 2\n" + "3" * 300)
+    found = alga("add", "--pairs", tmp_path / "pairs")
+    assert (found.code, found.out) == (2, "3\n")
+    assert "line 2: expected at most 100 characters, got more" in found.err
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o640])

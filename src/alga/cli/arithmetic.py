@@ -13,7 +13,8 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli import operands as reading
-from alga.cli.console import as_json, check_out, deliver, deliver_result, progress, report_problems, warn_if_uncertified
+from alga.cli import pairs as in_pairs
+from alga.cli.console import check_out, deliver_result, progress, warn_if_uncertified
 from alga.cli.options import AsJson, Engine, Out, OwnTask, Traced, load_own_task, model_argument, model_option, option
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def command(verb: str) -> Callable[..., None]:
         for network in calculator.networks.given_for(verb):
             warn_if_uncertified(network)
         if pairs is not None:
-            raise typer.Exit(_many(calculator, verb, pairs, json=json, out=out))
+            raise typer.Exit(in_pairs.solve(calculator, verb, pairs, json=json, out=out))
         paths = [Path(number[1:]) for number in numbers if number.startswith("@")]
         if len(paths) == len(numbers) == 2 and verb == "add" and not (json or trace) and _streams(calculator, paths):
             _stream(calculator, paths, out)
@@ -185,28 +186,3 @@ def _stream(calculator: Calculator, paths: list[Path], out: Path | None) -> None
         calculator.networks.find("add").stream(paths, sink, watch)
         sink.write(b"\n")
         sink.flush()
-
-
-def _many(calculator: Calculator, verb: str, pairs: str, *, json: bool, out: Path | None) -> int:
-    """Solve the problems of a pairs file, one answer per line; return the exit code."""
-    code, before, total = 0, 0, reading.count(pairs)
-    with ExitStack() as stack:
-        sink = None if out is None else stack.enter_context(files.writing(out))
-        watch = stack.enter_context(progress("calculating"))
-        for problems in reading.problems(pairs, verb, calculator):
-
-            def watch_part(done: int, of: int, before: int = before, some: int = len(problems)) -> None:
-                now = before + done * some // of
-                watch(now, total and max(total, now))  # a file may grow while it is read
-
-            lines = []
-            for result in calculator.solve_many(problems, operation=verb, watch=watch_part):
-                code = max(code, report_problems(result))
-                lines.append(as_json(result.as_dict()) if json else result.answer or "failed")
-            before += len(problems)
-            if sink is None:
-                deliver("\n".join(lines), None)
-            else:
-                sink.write("".join(f"{line}\n" for line in lines).encode())
-                sink.flush()
-    return code

@@ -34,7 +34,7 @@ def recipes() -> list[str]:
 
 def engines() -> list[str]:
     """Return the engines."""
-    from alga.solve.solver import ENGINES
+    from alga.solve.engines import ENGINES
 
     return list(ENGINES)
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError, Blaming
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
-from alga.solve.result import Listener, Result
+from alga.solve.engines import check_engine
+from alga.solve.result import Listener, Result, Results
 from alga.solve.schoolbook import Schoolbook
-from alga.solve.solver import DEFAULT_MODEL, Solver, check_engine
+from alga.solve.solver import DEFAULT_MODEL, Solver
 from alga.tasks.numbers import digits_of, signed_text, signed_value, split_sign
 from alga.trust.certificate import Certificate
 
@@ -33,6 +34,9 @@ USES: Final = {  # the kinds of steps that an operation may consist of
     "cmp": ("cmp",),
 }
 ONE_PROBLEM: Final = ("add", "cmp")  # of these, two numbers without signs are one problem of one network
+
+if TYPE_CHECKING:
+    from alga.solve.engines.bulk import Bulk
 
 Number = TypeVar("Number", str, int)  # text in, text out; ints in, ints out
 
@@ -142,7 +146,7 @@ class Calculator:
 
     def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
         if operation in ONE_PROBLEM and self.engine in (None, "table"):
-            quick = self.networks.find(operation).quick(*numbers)
+            quick = self.networks.find(operation).plain.answer(*numbers)
             if quick is not None:
                 return quick  # type: ignore[return-value] # it takes text only
         answer = self._text(operation, numbers)
@@ -194,23 +198,33 @@ class Calculator:
         engine: str | None = None,
         watch: Watch = unwatched,
         cancel: Cancellation | None = None,
-    ) -> list[Result]:
-        """Solve problems, side by side if they are single problems of one network."""
-        texts, engine = [self._texts(problem) for problem in problems], engine or self.engine
+    ) -> Results:
+        """Solve problems, side by side if they are single problems of one network.
+
+        >>> Calculator().solve_many([("1", "2"), ("-30", "40")], operation="add").answers
+        ['3', '10']
+        """
+        engine = engine or self.engine
+        if operation in ONE_PROBLEM and self.networks.find(operation).engine_for(engine) == "table":
+            plain = self.networks.find(operation).plain.solve_many(problems, watch, cancel)
+            if plain is not None:
+                return plain.told(operation=operation, base=self.base)
+        texts = [self._texts(problem) for problem in problems]
         if operation is None:
             return self.network.solve_many(texts, engine=engine, watch=watch, cancel=cancel)
         unsigned = [digits for problem in texts if (digits := self._one_problem(operation, problem)) is not None]
         if unsigned and len(unsigned) == len(texts):
             results = self.networks.find(operation).solve_many(unsigned, engine=engine, watch=watch, cancel=cancel)
-            return [
-                result.told(operation=operation, base=self.base, operands=operands)
-                for operands, result in zip(texts, results, strict=True)
-            ]
+            return results.told(texts, operation=operation, base=self.base)
         solved = []
         for done, problem in enumerate(texts, start=1):
             solved.append(self.solve(*problem, operation=operation, engine=engine, cancel=cancel))
             watch(done, len(texts))
-        return solved
+        return Results.of(solved)
+
+    def bulk(self, operation: str, cost: float) -> Bulk | None:
+        """Return a table for lines of two plain numbers each; None if there is none, or it does not pay."""
+        return self.networks.find(operation).plain.bulk(self.engine, cost) if operation in ONE_PROBLEM else None
 
     def trace(
         self,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 from alga.network.step import Step
 from alga.network.tokens import STOP
@@ -165,6 +165,53 @@ class Result:
         if self.answer is None:
             return f"{self.procedure.expression(*self.operands)}: no answer"
         return self.procedure.equation(self.operands, self.answer)
+
+
+class Results(Sequence[Result]):
+    """The results of many problems, in order; each is made when it is asked for.
+
+    >>> import alga
+    >>> results = alga.load().solve_many([("1", "2"), ("30", "40")])
+    >>> results.answers, results[1]
+    (['3', '70'], Result(addition of 30, 40: 70; table, certified))
+    """
+
+    def __init__(self, answers: list[str | None], make: Callable[[int], Result]) -> None:
+        self.answers, self._make = answers, make
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Results:
+        """Return results that are already made."""
+        return cls([result.answer for result in results], results.__getitem__)
+
+    def told(self, operands: Sequence[tuple[str, ...]] | None = None, **facts: object) -> Results:
+        """Return the results with other facts, and perhaps other operands."""
+
+        def make(i: int) -> Result:
+            return self._make(i).told(**facts, **({} if operands is None else {"operands": operands[i]}))
+
+        return Results(self.answers, make)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Result: ...
+    @overload
+    def __getitem__(self, at: slice) -> Results: ...
+    def __getitem__(self, at: int | slice) -> Result | Results:
+        if isinstance(at, slice):
+            places = range(len(self))[at]
+            return Results(self.answers[at], lambda i: self._make(places[i]))
+        return self._make(range(len(self))[at])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # it is equal to a list
+
+    def __repr__(self) -> str:
+        return f"Results({len(self):,} problems)"
 
 
 class Listener:

@@ -15,10 +15,10 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.network.step import Step
 from alga.runs import Run
-from alga.solve.engines import sequential
+from alga.solve.engines import TRACED, check_engine, sequential
 from alga.solve.engines import table as table_engine
-from alga.solve.engines.machine import Machine, machine_of
-from alga.solve.result import Result
+from alga.solve.plain import Plain
+from alga.solve.result import Result, Results
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
 from alga.trust.certificate import Certificate
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from alga.network.reader_decoder import ReaderDecoder, Written
 
 DEFAULT_MODEL: Final = "addition"
-TRACED: Final = ("sequential", "whole")  # engines whose steps can be kept
-ENGINES: Final = ("table", "sequential", "lookahead", "whole")
-
-
-def check_engine(name: str | None) -> None:
-    """Refuse the name of an engine that does not exist; None stands for the default.
-
-    >>> check_engine("abacus")
-    Traceback (most recent call last):
-    alga.AlgaError: unknown engine 'abacus'; there are table, sequential, lookahead, whole
-    """
-    if name is not None and name not in ENGINES:
-        raise AlgaError(f"unknown engine {name!r}; there are {', '.join(ENGINES)}")
 
 
 class Solver:
@@ -56,7 +43,7 @@ class Solver:
             raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
         self.runners: dict[str, Solver] = {}  # by engine: other networks, loaded on first use
         self._extracted: tuple[str, Table] | None = None
-        self._quick: tuple[Run | None, Machine | None] = None, None  # a run, and its table for `quick`
+        self.plain = Plain(self)
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Solver:
@@ -99,7 +86,7 @@ class Solver:
 
     def decode(self, prompts: Sequence[str]) -> list[Step]:
         """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
-        return self._decode(self._claimed, prompts)
+        return self._decode(self.claimed, prompts)
 
     @property
     def table(self) -> Table:
@@ -172,25 +159,6 @@ class Solver:
         if len(problem) != arity:
             raise AlgaError(f"{self.procedure.name} takes {arity} numbers, got {len(problem)}")
 
-    def quick(self, *operands: object) -> str | None:
-        """Return the answer for two plain numbers by the certified table; None if there is more to do or to tell."""
-        run, machine = self._quick
-        if run is not self.run:
-            machine = self._plain_machine()
-            self._quick = self.run, machine
-        if machine is None or "model" in vars(self.run.weights) or len(operands) != 2:
-            return None
-        upper, lower = operands
-        return table_engine.answer(machine, upper, lower) if type(upper) is type(lower) is str else None
-
-    def _plain_machine(self) -> Machine | None:
-        """Return the certified table, ready to run, if it is for two plain numbers."""
-        run, procedure = self.run, self.procedure
-        plain = procedure.layout.plain and procedure.layout.arity == 2 and not procedure.source
-        if not plain or self.own_engine != "sequential" or not run.certified or run.table is None:
-            return None
-        return machine_of(procedure, run.table)
-
     def solve(self, *operands: str, engine: str | None = None) -> Result:
         """Solve one problem; a step at which the network fails is reported in the result, not raised."""
         return self.solve_many([operands], engine=engine)[0]
@@ -202,10 +170,13 @@ class Solver:
         engine: str | None = None,
         watch: Watch = unwatched,
         cancel: Cancellation | None = None,
-    ) -> list[Result]:
+    ) -> Results:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
         engine = self.engine_for(engine)
-        return self.runner(engine)._results(problems, engine, watch=watch, cancel=cancel)
+        network = self.runner(engine)
+        if engine == "table" and (results := network.plain.solve_many(problems, watch, cancel)):
+            return results
+        return Results.of(network._results(problems, engine, watch=watch, cancel=cancel))
 
     def trace(
         self,
@@ -251,20 +222,24 @@ class Solver:
             self.check(problem)
         if "decoder" in vars(self):
             self.decoder.refresh()
-        claimed, calls = self._claimed, self._network_calls
+        claimed, calls = self.claimed, self._network_calls
         with own.blaming_runs(self.procedure) if self.procedure.source else nullcontext():
             results = self._run_engine(engine, claimed, [tuple(problem) for problem in problems], **options)
+        about = self.about(engine, claimed, self._network_calls - calls)
+        return [result.told(**about) for result in results]
+
+    def about(self, engine: str, claimed: Table | None, calls: int) -> dict[str, Any]:
+        """Return what all results of a call share; `claimed` is what the network claimed at its start."""
         name, certificate = self.run.name, self.run.certificate
         certified = claimed is not None and self.certified and certificate is not None
-        about = {
+        return {
             "operation": self.procedure.name,
             "engine": engine,
-            "network_calls": self._network_calls - calls,
+            "network_calls": calls,
             "networks": {name: self.procedure.name},
             "certificates": {name: certificate} if certified else {},
             "procedure": self.procedure,
         }
-        return [result.told(**about) for result in results]
 
     def _run_engine(
         self, engine: str, claimed: Table | None, problems: list[tuple[str, ...]], **options: Any
@@ -284,7 +259,7 @@ class Solver:
         return lookahead.solve(self.trained, decode, problems, **options)
 
     @property
-    def _claimed(self) -> Table | None:
+    def claimed(self) -> Table | None:
         """The certified table, if the network is certified as it is now."""
         return self.run.table if self.certified else None
 

@@ -83,7 +83,7 @@ def _batched(solver: Solver) -> Method:
         return [pair(digits, seed) for seed in range(BATCH_SUMS)]
 
     def add(x: str, _: str) -> list[Any]:
-        return solver.solve_many(problems(len(x)), engine="sequential")
+        return [*solver.solve_many(problems(len(x)), engine="sequential")]
 
     def found(answers: list[Any]) -> str | None:
         """Check all answers; return the first, the sum that all methods compute."""

@@ -50,6 +50,16 @@ class Machine:
         return self.classes is not None and len(self.classes.like) <= CLASSES and _fits(self.procedure, self.classes)
 
     @cached_property
+    def silent(self) -> bool:
+        """Whether no step but the last writes anything."""
+        return not any(written for moves in self.moves.values() for written, _ in moves)
+
+    @property
+    def moves(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """What each column does to each class; nothing if the table has none."""
+        return {} if self.classes is None else self.classes.moves
+
+    @cached_property
     def ends(self) -> tuple[int, tuple[str, ...]] | None:
         """The class before the first column, and for each class what the last step writes first if it leads there.
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
@@ -25,10 +25,16 @@ from alga.tasks import Procedure
 from alga.tasks.numbers import without_zeros
 from alga.trust.table import Table
 
+if TYPE_CHECKING:
+    from alga.solve.engines.bulk import Bulk
+
 SHORT: Final = 64  # columns: without the compiled loop they take as long as setting it up
 COMPILE_FROM: Final = 1_000_000  # columns replayed by one machine
 LOOP: Final = "alga.solve.engines.loop"  # loaded when there is enough to do
+BULK: Final = "alga.solve.engines.bulk"
 VECTOR: Final = "alga.solve.engines.vector"
+QUICK: Final = 4  # what a short problem costs without the compiler, by the same measure
+WATCHED: Final = 4096  # problems between two reports
 SCANNED: Final = 1 / 40  # what a column costs in Python's integers, replaying it being 1
 
 
@@ -129,6 +135,37 @@ def answer(machine: Machine, upper: str, lower: str) -> str | None:
         return None
     text = _scanned(machine, scan, upper, lower)
     return text if text is None or text[0] != "0" else without_zeros(text)
+
+
+def answers(
+    machine: Machine, problems: Sequence[Sequence[str]], watch: Watch = unwatched, cancel: Cancellation | None = None
+) -> list[str] | None:
+    """Return the answers to many problems of two plain numbers; None if there is anything else among them."""
+    cost = len(problems) * QUICK
+    if (bulk := bulk_of(machine, cost)) is not None:
+        return bulk.answers(problems, watch, cancel)
+    machine.replayed += cost
+    layout = machine.procedure.layout
+    if machine.scan is None or not layout.plain or machine.procedure.source:
+        return None
+    some: list[str] = []
+    for problem in problems:
+        text = answer(machine, *problem) if [*map(type, problem)] == [str, str] else None
+        if text is None:
+            return None
+        some.append(text)
+        if not len(some) % WATCHED:
+            watch(len(some), len(problems))
+            if cancel is not None:
+                cancel.check()
+    watch(len(some), len(problems))
+    return some
+
+
+def bulk_of(machine: Machine, cost: float) -> Bulk | None:
+    """Return a table for lines of problems; None if it does not fit, or they do not pay for the compiler."""
+    module = _compiled(BULK, machine, cost)
+    return module.Bulk(machine) if module and module.Bulk.fits(machine) else None
 
 
 def _scanned(machine: Machine, scan: Scan, upper: str, lower: str) -> str | None:
