@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from alga import runs, tasks
 from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.solve.engines import table as table_engine
+from alga.solve.engines.machine import machine_of
+from alga.solve.engines.rows import NoColumnError
 from alga.solve.result import SIGNS, Listener, Result, Tally
 from alga.tasks.numbers import Signed, digits_of, number, split_sign, without_zeros
 
 if TYPE_CHECKING:
     from alga.solve.calculator import Networks
+    from alga.solve.engines.long_arithmetic import LongArithmetic
 
 MINUS: Final = "-"
+Found = TypeVar("Found", str, tuple[str, str])
 
 
 class _FailedError(Exception):
@@ -149,6 +154,9 @@ class Schoolbook:
 
     def _product(self, top: str, bottom: str) -> str:
         """Multiply by each digit of the lower number, units first, and add up; each sum makes one more digit final."""
+        by_tables = self._by_tables(len(bottom), ("times", "add"), ("sub",), lambda long: long.product(top, bottom))
+        if by_tables is not None:
+            return by_tables
         zero = self._digits[0]
         partial: dict[str, str] = {}
         final: list[str] = []
@@ -170,6 +178,11 @@ class Schoolbook:
         if len(divisor) == 1:
             answer, _, remainder = self._do("divide", top, divisor).partition(" r")
             return answer, remainder
+        if len(top) >= len(divisor):
+            kinds, rows = ("times", "cmp", "sub"), len(top) - len(divisor) + 1
+            by_tables = self._by_tables(rows, kinds, (), lambda long: long.division(top, divisor))
+            if by_tables is not None:
+                return by_tables
         multiples = [digits[0], divisor, *("" for _ in digits[2:])]
         rest, quotient = top[: len(divisor) - 1], list[str]()
         for place in range(len(divisor) - 1, len(top)):
@@ -187,6 +200,42 @@ class Schoolbook:
             self._note(f"the quotient's next digit is {digits[low]}; {rest} is left")
             self._watch(place + 1, len(top))
         return without_zeros("".join(quotient)), without_zeros(rest)
+
+    # --- by compiled code ---------------------------------------------------------------------------------------------
+
+    def _by_tables(
+        self, rows: int, kinds: tuple[str, ...], more: tuple[str, ...], work: Callable[[LongArithmetic], Found]
+    ) -> Found | None:
+        """Do many rows at once by the tables of certified networks; None if there is more to tell, or it does not pay.
+
+        `more` are kinds of steps that are used if there are networks for them.
+        """
+        if self._listener is not None or rows < 2:
+            return None
+        networks = {kind: self._networks.find(kind) for kind in kinds}
+        for kind in more:
+            with suppress(AlgaError):
+                networks[kind] = self._networks.find(kind)
+        claimed = {kind: network.claimed for kind, network in networks.items()}
+        machines = {
+            kind: machine_of(networks[kind].procedure, table)
+            for kind, table in claimed.items()
+            if table is not None
+            and networks[kind].engine_for(self._engine) == "table"
+            and not networks[kind].procedure.source
+        }
+        if not machines.keys() >= {*kinds}:
+            return None
+        long = table_engine.long_arithmetic(machines, rows, self._watch, self._cancel)
+        try:
+            found = None if long is None else work(long)
+        except NoColumnError:
+            return None
+        if long is not None:
+            for kind, columns in long.steps.items():
+                about = networks[kind].about("table", claimed[kind], 0)
+                self._tally.add(Result(operands=(), answer="", step_count=columns, **about))
+        return found
 
     # --- by the networks ----------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ Bytes = NDArray[np.uint8]
 
 
 @compiled
-def _run(words: NDArray[np.uint64], upper: Bytes, lower: Bytes, out: Bytes, state: int, from_right: bool) -> np.int64:
+def run(words: NDArray[np.uint64], upper: Bytes, lower: Bytes, out: Bytes, state: int, from_right: bool) -> np.int64:
     """Write what every column writes, in the class that the columns before it lead to.
 
     `state` is eight times the class at the start. Returns the same for the end, or -1 if two bytes are not a column.
@@ -72,7 +72,7 @@ class Loop:
         if self._scan is not None:
             after = 8 * int(call(vector.run, self._scan.plan, upper, lower, out, state // 8, self._work))
         else:
-            after = int(call(_run, self._words, upper, lower, out, state, self._layout.from_right))
+            after = int(call(run, self._words, upper, lower, out, state, self._layout.from_right))
         if after < 0:
             raise NoColumnError
         return after

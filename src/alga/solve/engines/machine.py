@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from alga.solve.engines.by_digit import ByDigits
+
 CLASSES: Final = 4  # per word: a byte for what is written and a byte for the next class, of each
+MOST_KEPT: Final = 64  # sets of digits
 ROWS: Final = 2  # per word: it is indexed by two bytes
 
 
@@ -43,6 +46,7 @@ class Machine:
         self.after = _Contexts(procedure, table)
         self.classes = _classes(procedure, table)
         self.replayed = 0.0  # columns so far, or as much work
+        self._by_digits: dict[str, ByDigits] = {}
 
     @cached_property
     def fits(self) -> bool:
@@ -88,6 +92,16 @@ class Machine:
     def scan(self) -> Scan | None:
         """The table for all columns at once; None if it does not allow that."""
         return scan_of(self)
+
+    def by_digits(self, digits: str) -> ByDigits:
+        """Return the tables of some settings as arrays; raises ValueError if they cannot be. Loads the compiler."""
+        if digits not in self._by_digits:
+            from alga.solve.engines.by_digit import ByDigits
+
+            if len(self._by_digits) > MOST_KEPT:
+                self._by_digits.clear()
+            self._by_digits[digits] = ByDigits(self, digits)
+        return self._by_digits[digits]
 
     @cached_property
     def words(self) -> NDArray[np.uint64] | None:

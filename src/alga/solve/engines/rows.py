@@ -14,7 +14,7 @@ LINE_END: Final = b"\r\n"
 
 
 class NoColumnError(Exception):
-    """Characters one above the other that are not a column of the task."""
+    """What compiled code is not for: characters that are not a column of the task, or a table it cannot run."""
 
 
 class DigitRow:

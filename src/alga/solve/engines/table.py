@@ -27,12 +27,15 @@ from alga.trust.table import Table
 
 if TYPE_CHECKING:
     from alga.solve.engines.bulk import Bulk
+    from alga.solve.engines.long_arithmetic import LongArithmetic
 
 SHORT: Final = 64  # columns: without the compiled loop they take as long as setting it up
 COMPILE_FROM: Final = 1_000_000  # columns replayed by one machine
 LOOP: Final = "alga.solve.engines.loop"  # loaded when there is enough to do
+LONG: Final = "alga.solve.engines.long_arithmetic"
 BULK: Final = "alga.solve.engines.bulk"
 VECTOR: Final = "alga.solve.engines.vector"
+ROW: Final = 130  # what a row of a product or quotient costs without the compiler, replaying a column being 1
 QUICK: Final = 4  # what a short problem costs without the compiler, by the same measure
 WATCHED: Final = 4096  # problems between two reports
 SCANNED: Final = 1 / 40  # what a column costs in Python's integers, replaying it being 1
@@ -177,6 +180,18 @@ def _scanned(machine: Machine, scan: Scan, upper: str, lower: str) -> str | None
         return text
     machine.replayed += cost
     return scan.text(upper, lower)
+
+
+def long_arithmetic(
+    machines: dict[str, Machine], rows: int, watch: Watch, cancel: Cancellation | None
+) -> LongArithmetic | None:
+    """Return products and quotients by these tables; None if so many rows of them do not pay for the compiler."""
+    first, cost = next(iter(machines.values())), rows * ROW
+    module = _compiled(LONG, first, cost)
+    if module is None:
+        first.replayed += cost
+        return None
+    return module.LongArithmetic(machines, watch, cancel)  # type: ignore[no-any-return]
 
 
 def _compiled(name: str, machine: Machine, cost: float) -> Any:

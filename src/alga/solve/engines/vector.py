@@ -105,29 +105,37 @@ def run(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, work: B
 
     The three arrays are equally long, and `out` may be one of the others; `work` has room for a block.
     """
+    stop = len(upper)
+    while stop > BLOCK and state >= 0:
+        start = stop - BLOCK
+        state = run_block(plan, upper[start:stop], lower[start:stop], out[start:stop], state, work[:BLOCK])
+        stop = start
+    return run_block(plan, upper[:stop], lower[:stop], out[:stop], state, work[:stop]) if state >= 0 else state
+
+
+@compiled
+def run_block(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, values: Bytes) -> int:
+    """Do the same for columns that are few enough; `values` is as long as the others."""
     first, span, flip, shift = plan[0, 0, 0], plan[0, 0, 1], plan[0, 0, 2], plan[0, 0, 3]
     by_0, by_1, by_2, by_3 = plan[3, 1, 0], plan[3, 1, 1], plan[3, 1, 2], plan[3, 1, 3]
     from_1, from_2, from_3 = plan[3, 0, 1], plan[3, 0, 2], plan[3, 0, 3]
-    carry, farthest, stop = np.uint64(state), OFF, len(upper)
-    while stop > 0:
-        start = max(0, stop - BLOCK)
-        size = stop - start
-        above, below, written, values = upper[start:stop], lower[start:stop], out[start:stop], work[:size]
+    size, farthest = len(values), OFF
+    for i in range(size):
+        farther = max(np.uint8(upper[i] - first), np.uint8(lower[i] - first))
+        farthest = max(farthest, farther)
+        values[i] = np.uint8(upper[i] + (lower[i] ^ flip) + shift)
+    if farthest > span:
+        return -1
+    carry = _carried(plan, values, np.uint64(state))
+    for i in range(size):
+        value = values[i]
+        digit = np.uint8(value + by_0 + (by_1 if value >= from_1 else OFF))
+        out[i] = np.uint8(digit + (by_2 if value >= from_2 else OFF) + (by_3 if value >= from_3 else OFF))
+    for k in range(4, plan[0, 1, 3]):  # right tables have no more steps
+        by, least = plan[3, 1, k], plan[3, 0, k]
         for i in range(size):
-            farther = max(np.uint8(above[i] - first), np.uint8(below[i] - first))
-            farthest = max(farthest, farther)
-            values[i] = np.uint8(above[i] + (below[i] ^ flip) + shift)
-        carry = _carried(plan, values, carry)
-        for i in range(size):
-            value = values[i]
-            digit = np.uint8(value + by_0 + (by_1 if value >= from_1 else OFF))
-            written[i] = np.uint8(digit + (by_2 if value >= from_2 else OFF) + (by_3 if value >= from_3 else OFF))
-        for k in range(4, plan[0, 1, 3]):  # right tables have no more steps
-            by, least = plan[3, 1, k], plan[3, 0, k]
-            for i in range(size):
-                written[i] = np.uint8(written[i] + (by if values[i] >= least else OFF))
-        stop = start
-    return -1 if farthest > span else np.int64(carry)  # type: ignore[return-value]
+            out[i] = np.uint8(out[i] + (by if values[i] >= least else OFF))
+    return np.int64(carry)  # type: ignore[return-value]
 
 
 @compiled
@@ -179,14 +187,14 @@ def text_of(scan: Scan, upper: str, lower: str) -> str | None:
         width = max(width, len(lower))
         upper, lower = upper.rjust(width, scan.fill), lower.rjust(width, scan.fill)
     room = np.empty(2 * width, np.uint8)
-    after = call(_run_block, scan.plan, upper.encode(), lower.encode(), room, scan.start)
+    after = call(_run_texts, scan.plan, upper.encode(), lower.encode(), room, scan.start)
     return None if after < 0 else scan.leads[after] + str(room.data[:width], "ascii")
 
 
 @compiled
-def _run_block(plan: Bytes, upper: Any, lower: Any, room: Bytes, state: int) -> int:
+def _run_texts(plan: Bytes, upper: Any, lower: Any, room: Bytes, state: int) -> int:
     size = len(upper)
-    return run(plan, upper, lower, room[:size], state, room[size:])
+    return run_block(plan, upper, lower, room[:size], state, room[size:])
 
 
 def _long_text_of(scan: Scan, upper: str, lower: str) -> str | None:
