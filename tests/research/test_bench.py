@@ -15,6 +15,7 @@ from alga.research.bench import methods
 from alga.research.bench import timing as bench
 from alga.research.bench.methods import Method
 from alga.research.bench.timing import Bench, Cell
+from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
 from tests.conftest import Alga
 
@@ -40,6 +41,12 @@ def test_small_benchmark_times_every_method_and_draws_them(
     assert content["lookahead_rounds"] == {"100": 9, "1000": 12}
     assert content["ratios"]["sequential over plain at 1,000"] > 0
     assert "engine table, file to file" in result.out
+    assert [*content["subjects"]] == ["short", "many", "lines", "products", "quotients"]
+    for name, subject in content["subjects"].items():
+        assert all(cell["right"] for cells in subject["cells"].values() for cell in cells), name
+        assert subject["times as long as int"]["alga at 1,000"] > 0
+        assert subject["title"] in result.out
+        assert (tmp_path / f"speed-{name}.svg").read_text().count("<use") > 2
     assert figure.read_text().count("<use") > 20  # markers of points
 
 
@@ -72,7 +79,11 @@ def _second_of_a_batch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Solver, "solve_many", wrong)
 
 
-@pytest.mark.parametrize("spoil", [_odd_method, _wrong_files, _second_of_a_batch])
+def _wrong_product(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Calculator, "mul", lambda *_: "42")
+
+
+@pytest.mark.parametrize("spoil", [_odd_method, _wrong_files, _second_of_a_batch, _wrong_product])
 def test_wrong_sum_fails_the_benchmark(
     alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import lru_cache
 from random import Random
 
 import pytest
@@ -23,17 +24,20 @@ from alga.solve.engines.windows import Order, Rows
 from alga.solve.result import Listener
 from alga.solve.solver import Solver
 from alga.tasks import Task
-from alga.tasks.numbers import digits_of, signed_answer, text_of
+from alga.tasks.numbers import digits_of, in_base, signed_answer, text_of
 from alga.trust.table import Table
 
 KINDS = {"times": "times-a-digit", "add": "addition", "sub": "subtraction", "cmp": "comparison"}
 BASES = (2, 8, 10, 16)
 
 
+@lru_cache
+def shipped(name: str) -> Machine:
+    return machine_of(tasks.find(name).procedure, Solver.load(name).table)
+
+
 def machines(base: int = 10, **others: Machine) -> dict[str, Machine]:
-    names = {kind: name if base == 10 else f"{name}-base-{base}" for kind, name in KINDS.items()}
-    found = {kind: machine_of(tasks.find(name).procedure, Solver.load(name).table) for kind, name in names.items()}
-    return {**found, **others}
+    return {kind: shipped(in_base(name, base)) for kind, name in KINDS.items()} | others
 
 
 def wrong(task: Task, prompt: str, output: str) -> Machine:

@@ -12,6 +12,8 @@ from alga.base.figures import as_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from alga.research.bench import Timed
+
 CROWDED: Final = 3  # more series than this get their own markers and a legend outside
 MARKERS: Final = "osD^v<>PXh*"
 COLOURS: Final = 10  # of matplotlib's cycle; later series are black
@@ -30,6 +32,24 @@ def speeds(labels: Mapping[str, str], points: Mapping[str, Sequence[tuple[int, f
     axes.set(xlabel="digits of each number", ylabel="nanoseconds per digit", title="What one digit of a sum costs")
     axes.grid(visible=True, which="major", alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def subject(timed: Timed) -> Figure:
+    """Draw the time of one subject against its size, one line per method."""
+    from matplotlib.figure import Figure
+
+    about = timed.subject
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for name, (label, _) in about.ways.items():
+        points = [(cell.digits, (cell.seconds or 0) / about.parts(cell.digits) * 1e6) for cell in timed.cells[name]]
+        if points:
+            style = "o-" if label.startswith("alga") else "s--"
+            axes.loglog(*zip(*points, strict=True), style, label=label.replace("`", ""), markersize=5)
+    axes.set(xlabel=about.size, ylabel=f"microseconds for {about.unit}", title=about.title)
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(frameon=False)
     return figure
 
 

@@ -97,6 +97,7 @@ class Calculator:
         self.base, self.engine = base, engine
         self.networks = Networks(base, given, load_shipped)
         self._first = given[0] if given else None
+        self._plain: dict[tuple[str, str | None], Callable[..., str | None] | None] = {}  # quick ways to plain answers
 
     def __repr__(self) -> str:
         return f"Calculator(base {self.base}, {self.network!r})"
@@ -145,10 +146,13 @@ class Calculator:
         return self._text("cmp", (a, b))
 
     def _answer(self, operation: str, numbers: Sequence[Number]) -> Number:
-        if operation in ONE_PROBLEM and self.engine in (None, "table"):
-            quick = self.networks.find(operation).plain.answer(*numbers)
-            if quick is not None:
-                return quick  # type: ignore[return-value] # it takes text only
+        key = operation, self.engine
+        if key not in self._plain:
+            plain = operation in ONE_PROBLEM and self.engine in (None, "table")
+            self._plain[key] = self.networks.find(operation).plain.answer if plain else None
+        plain_answer = self._plain[key]
+        if plain_answer is not None and (quick := plain_answer(*numbers)) is not None:
+            return quick  # type: ignore[return-value] # it takes text only
         answer = self._text(operation, numbers)
         return self._like(numbers[0], answer)
 

@@ -13,7 +13,7 @@ from alga.cli.console import check_out, deliver, progress
 from alga.cli.options import ADDER, AsJson, OldModel, model_argument, one_model, option
 
 if TYPE_CHECKING:
-    from alga.research.bench import Bench
+    from alga.research.bench import Bench, Timed
 
 
 def bench(
@@ -22,12 +22,12 @@ def bench(
     model: OldModel = None,
     json: AsJson = False,
     out: Annotated[Path | None, option("FILE", "Also write the figures to this file, as JSON.")] = None,
-    figure: Annotated[Path | None, option("FILE", "Draw time per digit against length, as PNG or SVG.")] = None,
+    figure: Annotated[Path | None, option("FILE", "Draw the times, as PNG or SVG; other subjects beside it.")] = None,
 ) -> None:
     """Time every engine beside exact arithmetic.
 
-    The engines, the paper's plain procedure, and Python's and other libraries' exact arithmetic, all in one run. Exits
-    with 1 if a sum is wrong.
+    The engines, the paper's plain procedure, and Python's and other libraries' exact arithmetic, all in one run; then
+    short sums, many sums, products and quotients. Exits with 1 if an answer is wrong.
 
     Examples:
       alga lab bench --max-digits 100000
@@ -37,7 +37,7 @@ def bench(
     check_out(out)
     if figure is not None:
         from alga.base import figures
-        from alga.research.figures import speeds
+        from alga.research.figures import speeds, subject
 
         figures.check(figure)
         check_out(figure)
@@ -46,15 +46,19 @@ def bench(
 
     with progress("timing") as watch:
         found = benchmark.run(Solver.load(one_model(network, model)), longest=max_digits, watch=watch)
+    with progress("timing short sums, many sums, products and quotients") as watch:
+        found.others = benchmark.time_others(max_digits, watch)
     text = json_format.dumps(found.as_dict(), indent=2)
     if out is not None:
         files.write(out, f"{text}\n".encode())
     if figure is not None:
         labels = {way.name: way.label for way in found.ways}
         files.write(figure, figures.render(speeds(labels, _points(found)), figure.suffix))
+        for timed in found.others:
+            path = figure.with_stem(f"{figure.stem}-{timed.subject.name}")
+            files.write(path, figures.render(subject(timed), figure.suffix))
     deliver(text if json else _table(found), None)
-    wrong = any(cell.right is False for cells in found.cells.values() for cell in cells)
-    raise typer.Exit(1 if wrong else 0)
+    raise typer.Exit(1 if any(cell.right is False for cell in found.all_cells) else 0)
 
 
 def _points(found: Bench) -> dict[str, list[tuple[int, float]]]:
@@ -81,7 +85,25 @@ def _table(found: Bench) -> str:
         lines += [f"{way.label:<{wide}}  {cell.digits:,} digits: {cell.skipped}" for way, cell in skipped]
     lines += ["", "how many times as fast"]
     lines += [f"{ratio:>14,.2f} × {name}" for name, ratio in found.ratios().items()]
+    for timed in found.others:
+        lines += ["", *_subject_table(timed)]
     return "\n".join(lines)
+
+
+def _subject_table(timed: Timed) -> list[str]:
+    subject, ratios = timed.subject, timed.ratios()
+    sizes = [cell.digits for cell in timed.cells[subject.against]]
+    wide = max(len(label) for label, _ in subject.ways.values())
+    lines = [f"{subject.title}: time for {subject.unit}, by {subject.size}"]
+    lines.append(" " * wide + "".join(f"{size:>22,}" for size in sizes))
+    for name, (label, _) in subject.ways.items():
+        row = ""
+        for cell in timed.cells[name]:
+            taken = _time((cell.seconds or 0) / subject.parts(cell.digits) * 1e9)
+            ratio = ratios.get(f"{name} at {cell.digits:,}")
+            row += f"{taken + (f' ({ratio:.3g} ×)' if ratio else ''):>22}"
+        lines.append(f"{label:<{wide}}{row}")
+    return lines
 
 
 def _time(nanoseconds: float | None) -> str:

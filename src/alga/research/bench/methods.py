@@ -15,12 +15,12 @@ from typing import Any, Final
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.network.tokens import START, STOP_ID
+from alga.solve.engines import table as table_engine
 from alga.solve.solver import Solver
 from alga.tasks.numbers import exact
 
 SHORTEST: Final = 100  # digits
 FILE_DIGITS: Final = 100_000
-WARM: Final = 2_000_000  # digits: enough to load the compiled loop
 BATCH_SUMS: Final = 1000  # sums side by side
 
 Pair = tuple[str, str]
@@ -68,7 +68,7 @@ def ways(solver: Solver) -> Iterator[list[Method]]:
             *_gmpy2(),
             Method("copy", "copying the two texts", _copied, found=None),
         ]
-        tables.solve(*pair(WARM), engine="table")  # loads the compiled loop
+        table_engine.load_compiled()
         for way in found:
             way.prepare(*pair(SHORTEST))
             way.add(*pair(SHORTEST))

@@ -1,4 +1,4 @@
-"""Timing of all methods of adding in one run; ratios matter, because machines are noisy.
+"""Timing of all methods in one run; ratios matter, because machines are noisy.
 
 At every length all methods take three turns; in each turn a method repeats for a moment, and its best time counts. Each
 answer is compared with exact arithmetic. Timings expected to take over a minute are skipped and recorded as such.
@@ -10,8 +10,9 @@ import math
 import os
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -22,6 +23,7 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.research.bench import methods as compared
 from alga.research.bench.methods import FILE_DIGITS, SHORTEST, Method, pair
+from alga.research.bench.subjects import Subject, subjects
 from alga.solve.solver import Solver
 from alga.tasks import step_of
 
@@ -50,12 +52,42 @@ class Cell:
 
 
 @dataclass
+class Timed:
+    """One subject's cells, by the name of the method."""
+
+    subject: Subject
+    cells: dict[str, list[Cell]] = field(default_factory=dict)
+
+    def ratios(self) -> dict[str, float]:
+        """Return how long each method takes, that which they are compared with being 1."""
+        against = {cell.digits: cell.seconds for cell in self.cells[self.subject.against] if cell.seconds}
+        return {
+            f"{name} at {cell.digits:,}": float(f"{cell.seconds / against[cell.digits]:.3g}")
+            for name, cells in self.cells.items()
+            for cell in cells
+            if name != self.subject.against and cell.seconds and cell.digits in against
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as plain values."""
+        subject = self.subject
+        return {
+            "title": subject.title,
+            "size": subject.size,
+            "ways": {name: label for name, (label, _) in subject.ways.items()},
+            "cells": _plain(self.cells),
+            f"times as long as {subject.against}": self.ratios(),
+        }
+
+
+@dataclass
 class Bench:
-    """All cells of one run, by the name of the method."""
+    """All cells of one run, by the name of the method; then the other subjects."""
 
     ways: list[Method]
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     rounds: dict[int, int] = field(default_factory=dict)  # of the lookahead engine, by digits
+    others: list[Timed] = field(default_factory=list)
 
     def timed(self, way: str) -> list[Cell]:
         """Return the cells of a method that were timed, shortest first."""
@@ -66,13 +98,17 @@ class Bench:
         return {
             "machine": _machine(),
             "ways": {way.name: way.label for way in self.ways},
-            "cells": {
-                name: [{key: value for key, value in vars(cell).items() if value not in (None, "")} for cell in cells]
-                for name, cells in self.cells.items()
-            },
+            "cells": _plain(self.cells),
             "lookahead_rounds": self.rounds,
             "ratios": self.ratios(),
+            "subjects": {timed.subject.name: timed.as_dict() for timed in self.others},
         }
+
+    @property
+    def all_cells(self) -> list[Cell]:
+        """Every cell of every subject."""
+        every = [self.cells, *(timed.cells for timed in self.others)]
+        return [cell for cells in every for row in cells.values() for cell in row]
 
     def ratios(self) -> dict[str, float]:
         """Return how many times as fast one method is as another, per digit.
@@ -114,7 +150,7 @@ def run(solver: Solver, *, longest: int = MOST_DIGITS, watch: Watch = unwatched)
                 for way in ways:
                     cell = cells[way.name]
                     if not cell.skipped and (turn == 0 or (cell.seconds or 0) < ONCE_SECONDS):
-                        _time(way, cell, x, y, expected)
+                        _time_sum(way, cell, x, y, expected)
                     watch(done := done + 1, total)
             if any(cell.digits == digits for cell in bench.timed("lookahead")):
                 bench.rounds[digits] = solver.solve(x, y, engine="lookahead").as_dict()["rounds"]
@@ -136,24 +172,59 @@ def _begin(bench: Bench, way: Method, digits: int) -> Cell:
     return cell
 
 
-def _time(way: Method, cell: Cell, x: str, y: str, expected: str) -> None:
+def time_others(longest: int, watch: Watch = unwatched) -> list[Timed]:
+    """Time the other subjects at sizes up to `longest`; `watch` counts timings."""
+    with tempfile.TemporaryDirectory() as folder, _any_int():
+        found = [Timed(subject, {name: [] for name in subject.ways}) for subject in subjects(Path(folder))]
+        work = [(timed, size) for timed in found for size in timed.subject.up_to(longest)]
+        total, done = sum(len(timed.subject.ways) * TURNS for timed, _ in work), 0
+        for timed, size in work:
+            problem = timed.subject.problem(size)
+            expected = timed.subject.answer(*problem)
+            cells = {name: Cell(size) for name in timed.subject.ways}
+            for turn in range(TURNS):
+                for name, (_, solve) in timed.subject.ways.items():
+                    if turn == 0 or (cells[name].seconds or 0) < ONCE_SECONDS:
+                        answer = _time(solve, problem, cells[name])
+                        cells[name].right = answer == expected and cells[name].right is not False
+                    watch(done := done + 1, total)
+            for name, cell in cells.items():
+                timed.cells[name].append(cell)
+    return found
+
+
+def _time_sum(way: Method, cell: Cell, x: str, y: str, expected: str) -> None:
     first = cell.seconds is None
     if first:
         way.prepare(x, y)
     before = _peak(reset=True) if first and cell.digits >= WEIGHED_FROM else None
-    ends = time.perf_counter() + TURN_SECONDS
-    while True:
-        began = time.perf_counter()
-        answer = way.add(x, y)
-        seconds = time.perf_counter() - began
-        if cell.seconds is None or seconds < cell.seconds:
-            cell.seconds, cell.per_digit = seconds, seconds / (cell.digits * way.sums) * 1e9
-        if time.perf_counter() > ends:
-            break
+    answer = _time(way.add, (x, y), cell)
+    assert cell.seconds is not None
+    cell.per_digit = cell.seconds / (cell.digits * way.sums) * 1e9
     if before is not None and (after := _peak()) is not None:
         cell.megabytes = round(max(0.0, after - before), 1)
     if way.found is not None:
         cell.right = way.found(answer) == expected and cell.right is not False
+
+
+def _time(solve: Callable[..., Any], problem: tuple[Any, ...], cell: Cell) -> Any:
+    """Solve a problem again and again for a moment; keep the best time. Returns the last answer."""
+    ends = time.perf_counter() + TURN_SECONDS
+    while True:
+        began = time.perf_counter()
+        answer = solve(*problem)
+        seconds = time.perf_counter() - began
+        if cell.seconds is None or seconds < cell.seconds:
+            cell.seconds = seconds
+        if time.perf_counter() > ends:
+            return answer
+
+
+def _plain(cells: dict[str, list[Cell]]) -> dict[str, Any]:
+    return {
+        name: [{key: value for key, value in vars(cell).items() if value not in (None, "")} for cell in row]
+        for name, row in cells.items()
+    }
 
 
 def _peak(reset: bool = False) -> float | None:

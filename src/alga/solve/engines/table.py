@@ -174,12 +174,13 @@ def bulk_of(machine: Machine, cost: float) -> Bulk | None:
 def _scanned(machine: Machine, scan: Scan, upper: str, lower: str) -> str | None:
     if len(upper) < SHORT and len(lower) < SHORT:
         return scan.text(upper, lower)
-    cost = max(len(upper), len(lower)) * SCANNED
-    if vector := _compiled(VECTOR, machine, cost):
-        text: str | None = vector.text_of(scan, upper, lower)
-        return text
-    machine.replayed += cost
-    return scan.text(upper, lower)
+    vector: Any = sys.modules.get(VECTOR)
+    if vector is None:
+        cost = max(len(upper), len(lower)) * SCANNED
+        vector = _compiled(VECTOR, machine, cost)
+        machine.replayed += cost
+    text: str | None = scan.text(upper, lower) if vector is None else vector.text_of(scan, upper, lower)
+    return text
 
 
 def long_arithmetic(
@@ -192,6 +193,12 @@ def long_arithmetic(
         first.replayed += cost
         return None
     return module.LongArithmetic(machines, watch, cancel)  # type: ignore[no-any-return]
+
+
+def load_compiled() -> None:
+    """Load all compiled code now, for someone who measures it or has time before the first problem."""
+    for name in (LOOP, VECTOR, BULK, LONG):
+        importlib.import_module(name)
 
 
 def _compiled(name: str, machine: Machine, cost: float) -> Any:
