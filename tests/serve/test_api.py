@@ -57,6 +57,24 @@ def test_other_operations_and_their_steps_are_served(
     assert told[-1][1]["answer"] == answer  # type: ignore[index]
 
 
+@pytest.mark.parametrize(("verb", "expected"), [("add", ["3", "70", "-2"]), ("mul", ["2", "1200", "-15"])])
+def test_many_problems_are_answered_at_once(client: httpx.Client, verb: str, expected: list[str]) -> None:
+    problems = [["1", "2"], ["30", "40"], ["-5", "3"]]
+    told = client.post(f"/v1/{verb}/many", json={"problems": problems}).json()
+    assert (told["answers"], told["certified"], told["engine"]) == (expected, True, "table")
+    many = client.post("/v1/add/many", json={"problems": [[str(i), str(i * i)] for i in range(3000)]}).json()
+    assert many == {
+        "engine": "table", "model": "addition", "answers": [str(i + i * i) for i in range(3000)], "certified": True,
+    }  # fmt: skip
+    for bad, status in (
+        ([["1", "x"]], 422),
+        ([["1"]], 422),
+        ([], 422),
+        ([["1", "2", "3"]], 200 if verb == "add" else 422),
+    ):
+        assert client.post(f"/v1/{verb}/many", json={"problems": bad}).status_code == status
+
+
 def test_steps_match_the_paper(client: httpx.Client, adder: Solver) -> None:
     response = client.post("/v1/add/steps", json=PAPER)
     assert response.headers["content-type"].startswith("text/event-stream")

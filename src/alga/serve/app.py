@@ -23,6 +23,7 @@ from alga.serve.workers import Job, Worker, WorkerPool
 from alga.solve.result import SIGNS, Listener
 from alga.solve.solver import Solver
 
+FEW: Final = 100  # problems; more are computed where long problems are
 PAGE: Final = Path(__file__).parent / "page"
 MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 ANSWER_EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
@@ -95,6 +96,18 @@ def _add_operation(app: FastAPI, pool: WorkerPool, verb: str) -> None:
 
         deadline = Deadline(pool.limits.seconds)
         return await pool.run(job, deadline, long=await is_long_problem(numbers, deadline))
+
+    @app.post(f"/v1/{verb}/many", summary=f"{verb}: the answers to many problems", name=f"{verb} many")
+    async def many(asked: schemas.Problems) -> Response:
+        check_digits([operand for problem in asked.problems for operand in problem], pool.limits.digits)
+
+        def job(worker: Worker, deadline: Deadline) -> bytes:
+            calculator = worker.calculator(asked.base, asked.model, asked.engine)
+            calculator.networks.given_for(verb)
+            results = calculator.solve_many(asked.problems, operation=verb, cancel=deadline)
+            return content.as_json(content.answers(results))
+
+        return Response(await pool.run(job, long=len(asked.problems) > FEW), media_type="application/json")
 
     @app.post(
         f"/v1/{verb}/steps",

@@ -12,6 +12,7 @@ from typing import Any
 from alga.base.errors import AlgaError
 from alga.network.step import Step
 from alga.network.tokens import START, STOP
+from alga.solve.result import Results
 from alga.solve.solver import Solver
 from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
@@ -92,6 +93,20 @@ def step(solver: Solver, prompt: str) -> dict[str, Any]:
         "vocabulary": list(tokens.vocabulary),
         "probabilities": detail.probabilities.tolist(),
         "attention": detail.attention.tolist(),
+    }
+
+
+def answers(results: Results) -> dict[str, Any]:
+    """Return the answers to many problems, and what holds for all of them."""
+    made = [*results]
+    networks = {name: task for result in made for name, task in result.networks.items()}
+    failures = [{"problem": i, "failure": result.failure} for i, result in enumerate(made) if result.failure]
+    return {
+        "engine": made[0].engine,
+        "model": ", ".join(networks),
+        "answers": results.answers,
+        "certified": all(result.certified for result in made),
+        **({"failures": failures} if failures else {}),
     }
 
 

@@ -12,13 +12,24 @@ Verb = Literal["add", "sub", "mul", "divmod", "cmp"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 EXAMPLE: Final[dict[str, Any]] = {"operands": ["65785", "8765"]}
+MANY_EXAMPLE: Final[dict[str, Any]] = {"problems": [["1", "2"], ["30", "40"]]}
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Numbers(_Strict):
+class _Asked(_Strict):
+    """How a problem is to be solved."""
+
+    engine: Literal["table", "sequential", "lookahead", "whole"] | None = Field(
+        None, description="How steps are chained; default: `table` if the network is certified, else `sequential`."
+    )
+    model: Name | None = Field(None, description="A network of `/v1/models` to use for its kind of step.")
+    base: int | None = Field(None, ge=2, le=36, description="The base of the numbers; default: the model's, or 10.")
+
+
+class Numbers(_Asked):
     """A problem: numbers as text, of any length."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
@@ -26,11 +37,16 @@ class Numbers(_Strict):
     operands: list[Digits] = Field(
         min_length=2, max_length=64, description="Two numbers, or more for `add`; each may have a minus sign."
     )
-    engine: Literal["table", "sequential", "lookahead", "whole"] | None = Field(
-        None, description="How steps are chained; default: `table` if the network is certified, else `sequential`."
+
+
+class Problems(_Asked):
+    """Many problems of one operation."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [MANY_EXAMPLE]})
+
+    problems: list[Annotated[list[Digits], Field(min_length=2, max_length=64)]] = Field(
+        min_length=1, max_length=100_000, description="The numbers of each problem."
     )
-    model: Name | None = Field(None, description="A network of `/v1/models` to use for its kind of step.")
-    base: int | None = Field(None, ge=2, le=36, description="The base of the numbers; default: the model's, or 10.")
 
 
 class AskedProblem(_Strict):
