@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from alga.network.step import Step
     from alga.solve.arithmetic import Arithmetic as Arithmetic
     from alga.solve.calculator import Calculator, load
-    from alga.solve.result import Result
+    from alga.solve.result import Result, Results
     from alga.trust.certificate import Certificate
 
-__all__ = ["AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Step", "load"]
+__all__ = ["AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Results", "Step", "load"]
 __version__ = "0.2.0"
 
 _MODULES = {
@@ -31,6 +31,7 @@ _MODULES = {
     "Cancellation": "alga.base.cancellation",
     "Certificate": "alga.trust.certificate",
     "Result": "alga.solve.result",
+    "Results": "alga.solve.result",
     "Step": "alga.network.step",
     "load": "alga.solve.calculator",
 }
