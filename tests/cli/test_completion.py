@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from alga import runs, tasks
-from alga.solve.engines import ENGINES
+from alga.solve.engines.names import ENGINES
 from alga.training import recipes
 from tests.conftest import Alga
 

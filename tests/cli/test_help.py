@@ -9,7 +9,7 @@ import typer.main
 
 from alga.cli import options
 from alga.cli.app import RenamedVerb, Verb, VerbGroup, app
-from alga.solve.engines import ENGINES
+from alga.solve.engines.names import ENGINES
 from tests.conftest import Alga
 
 GROUP = typer.main.get_command(app)

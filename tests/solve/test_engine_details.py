@@ -11,8 +11,7 @@ import pytest
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.step import Step
-from alga.solve import engines
-from alga.solve.engines import loop, sequential, table
+from alga.solve.engines import loop, names, sequential, table
 from alga.solve.engines.machine import Machine, _Contexts, machine_of
 from alga.solve.engines.rows import FileRow, NoColumnError, row_of
 from alga.solve.result import Result
@@ -241,9 +240,9 @@ def test_file_without_a_wrong_character_is_accepted(tmp_path: Path) -> None:
 
 
 def test_engines_are_listed() -> None:
-    assert engines.ENGINES == ("table", "sequential", "lookahead", "whole")
+    assert names.ENGINES == ("table", "sequential", "lookahead", "whole")
     with pytest.raises(AlgaError, match=r"^unknown engine 'abacus'; there are table, sequential, lookahead, whole$"):
-        engines.check_engine("abacus")
+        names.check_engine("abacus")
 
 
 def test_a_prompt_outside_the_table_is_refused() -> None:

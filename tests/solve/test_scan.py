@@ -188,27 +188,27 @@ def test_quick_answers_are_the_engines_answers() -> None:
     adder = calculator.networks.find("add")
     for _ in range(300):
         a, b = (str(rng.randrange(10 ** rng.randint(1, 120))).rjust(rng.randint(1, 20), "0") for _ in range(2))
-        assert calculator.add(a, b) == adder.plain.answer(a, b) == adder.solve(a, b, engine="sequential").answer
+        assert calculator.add(a, b) == adder.quick(a, b) == adder.solve(a, b, engine="sequential").answer
 
 
 @pytest.mark.parametrize(
     "operands", [("-1", "2"), ("x", "2"), ("", "2"), ("１", "2"), ("1", 2), ("1",), ("1", "2", "3"), (None, "1")]
 )
 def test_quick_leaves_the_rest_to_others(operands: tuple[object, ...]) -> None:
-    assert Solver.load().plain.answer(*operands) is None
+    assert Solver.load().quick(*operands) is None
 
 
 def test_quick_is_for_certified_networks_that_nobody_has_opened() -> None:
     network = Solver.load()
-    assert network.plain.answer("3", "1") == "4"
+    assert network.quick("3", "1") == "4"
     assert network.run.model is not None
-    assert network.plain.answer("3", "1") is None
+    assert network.quick("3", "1") is None
     other = Solver.load()
-    assert other.plain.answer("3", "1") == "4"
+    assert other.quick("3", "1") == "4"
     other.run = network.run
-    assert other.plain.answer("3", "1") is None
+    assert other.quick("3", "1") is None
     unjudged = Solver(dataclasses.replace(Solver.load().run, certificate=None))
-    assert unjudged.plain.answer("3", "1") is None
+    assert unjudged.quick("3", "1") is None
 
 
 def test_compiler_is_not_loaded_for_short_sums(monkeypatch: pytest.MonkeyPatch) -> None:

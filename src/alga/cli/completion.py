@@ -34,7 +34,7 @@ def recipes() -> list[str]:
 
 def engines() -> list[str]:
     """Return the engines."""
-    from alga.solve.engines import ENGINES
+    from alga.solve.engines.names import ENGINES
 
     return list(ENGINES)
 

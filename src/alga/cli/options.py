@@ -15,7 +15,7 @@ from alga.cli import completion
 from alga.cli.console import INSTEAD
 
 ADDER: Final = "addition"  # the default network
-ENGINES: Final = "table, sequential, lookahead or whole"  # a test compares it with `engines.ENGINES`, a slow import
+ENGINES: Final = "table, sequential, lookahead or whole"  # a test compares it with `names.ENGINES`, a slow import
 A_MODEL: Final = "A shipped network's name or a run folder."
 
 

@@ -19,7 +19,7 @@ from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError, Blaming
 from alga.base.progress import Watch, unwatched
 from alga.solve import schoolbook
-from alga.solve.engines import check_engine
+from alga.solve.engines.names import check_engine
 from alga.solve.result import Listener, Result, Results
 from alga.solve.schoolbook import Schoolbook
 from alga.solve.solver import DEFAULT_MODEL, Solver
@@ -93,7 +93,8 @@ class Calculator:
         if base is None:
             base = given[0].procedure.layout.base if given else 10
         digits_of(base)  # refuses a base other than 2 to 36
-        check_engine(engine)
+        if engine is not None:
+            check_engine(engine)
         self.base, self.engine = base, engine
         self.networks = Networks(base, given, load_shipped)
         self._first = given[0] if given else None
@@ -149,7 +150,7 @@ class Calculator:
         key = operation, self.engine
         if key not in self._plain:
             plain = operation in ONE_PROBLEM and self.engine in (None, "table")
-            self._plain[key] = self.networks.find(operation).plain.answer if plain else None
+            self._plain[key] = self.networks.find(operation).quick if plain else None
         plain_answer = self._plain[key]
         if plain_answer is not None and (quick := plain_answer(*numbers)) is not None:
             return quick  # type: ignore[return-value] # it takes text only
@@ -210,7 +211,7 @@ class Calculator:
         """
         engine = engine or self.engine
         if operation in ONE_PROBLEM and self.networks.find(operation).engine_for(engine) == "table":
-            plain = self.networks.find(operation).plain.solve_many(problems, watch, cancel)
+            plain = self.networks.find(operation).in_bulk(problems, watch, cancel)
             if plain is not None:
                 return plain.told(operation=operation, base=self.base)
         texts = [self._texts(problem) for problem in problems]
@@ -228,7 +229,7 @@ class Calculator:
 
     def bulk(self, operation: str, cost: float) -> Bulk | None:
         """Return a table for lines of two plain numbers each; None if there is none, or it does not pay."""
-        return self.networks.find(operation).plain.bulk(self.engine, cost) if operation in ONE_PROBLEM else None
+        return self.networks.find(operation).bulk(self.engine, cost) if operation in ONE_PROBLEM else None
 
     def trace(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, overload
 from alga.network.step import Step
 from alga.network.tokens import STOP
 from alga.tasks import Procedure
+from alga.tasks.numbers import without_zeros
 from alga.trust.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -183,6 +184,18 @@ class Results(Sequence[Result]):
     def of(cls, results: Sequence[Result]) -> Results:
         """Return results that are already made."""
         return cls([result.answer for result in results], results.__getitem__)
+
+    @classmethod
+    def alike(cls, problems: Sequence[Sequence[str]], answers: Sequence[str], **facts: Any) -> Results:
+        """Return the results of problems of plain numbers, one above the other; they share all facts but the cost."""
+        common = Result(operands=(), answer=None, **facts)
+
+        def make(i: int) -> Result:
+            operands = tuple(problems[i])
+            steps = max(len(without_zeros(operand)) for operand in operands)
+            return common.told(operands=operands, answer=answers[i], step_count=steps)
+
+        return cls([*answers], make)
 
     def told(self, operands: Sequence[tuple[str, ...]] | None = None, **facts: object) -> Results:
         """Return the results with other facts, and perhaps other operands."""

@@ -15,9 +15,11 @@ from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.network.step import Step
 from alga.runs import Run
-from alga.solve.engines import TRACED, check_engine, sequential
+from alga.solve.engines import sequential
 from alga.solve.engines import table as table_engine
-from alga.solve.plain import Plain
+from alga.solve.engines.machine import machine_of
+from alga.solve.engines.names import TRACED, check_engine
+from alga.solve.plain import PlainNumbers
 from alga.solve.result import Result, Results
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from alga.network.decoder import Decoder
     from alga.network.kinds import AnyDecoder
     from alga.network.reader_decoder import ReaderDecoder, Written
+    from alga.solve.engines.bulk import Bulk
 
 DEFAULT_MODEL: Final = "addition"
+FEW: Final = 16  # problems: fewer are solved one by one
 
 
 class Solver:
@@ -43,7 +47,7 @@ class Solver:
             raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
         self.runners: dict[str, Solver] = {}  # by engine: other networks, loaded on first use
         self._extracted: tuple[str, Table] | None = None
-        self.plain = Plain(self)
+        self._plain: PlainNumbers | None = None
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Solver:
@@ -141,7 +145,8 @@ class Solver:
 
     def engine_for(self, engine: str | None) -> str:
         """Return the engine to use: the one asked for, else `table` if the network is certified."""
-        check_engine(engine)
+        if engine is not None:
+            check_engine(engine)
         if self.own_engine == "sequential":
             return engine or ("table" if self.certified else self.own_engine)
         if engine not in (None, self.own_engine):
@@ -174,9 +179,30 @@ class Solver:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
         engine = self.engine_for(engine)
         network = self.runner(engine)
-        if engine == "table" and (results := network.plain.solve_many(problems, watch, cancel)):
+        if engine == "table" and (results := network.in_bulk(problems, watch, cancel)):
             return results
         return Results.of(network._results(problems, engine, watch=watch, cancel=cancel))
+
+    def quick(self, *operands: object) -> str | None:
+        """Return the answer for two plain numbers by the certified table; None if there is more to do or to tell."""
+        if self._plain is None or self._plain.run is not self.run:
+            self._plain = PlainNumbers(self.run, self.procedure)
+        return self._plain.answer(*operands)
+
+    def in_bulk(
+        self, problems: Sequence[Sequence[Any]], watch: Watch = unwatched, cancel: Cancellation | None = None
+    ) -> Results | None:
+        """Solve many problems of two plain numbers by the table; None if they are few, or there are others."""
+        claimed = self.claimed
+        machine = machine_of(self.procedure, claimed or self.table)
+        answers = table_engine.answers(machine, problems, watch, cancel) if len(problems) >= FEW else None
+        return None if answers is None else Results.alike(problems, answers, **self.about("table", claimed, 0))
+
+    def bulk(self, engine: str | None, cost: float) -> Bulk | None:
+        """Return the table for lines of problems; None if it is not for that, or replaying such a cost is faster."""
+        if self.engine_for(engine) != "table":
+            return None
+        return table_engine.bulk_of(machine_of(self.procedure, self.table), cost)
 
     def trace(
         self,
@@ -203,7 +229,8 @@ class Solver:
 
     def traced_by(self, engine: str | None) -> str:
         """Return the engine that a trace shows: the one asked for, else the one that runs the network itself."""
-        engine = engine or ("whole" if self.own_engine == "whole" else "sequential")
+        if engine is None:
+            return "whole" if self.own_engine == "whole" else "sequential"
         if engine not in TRACED:
             raise AlgaError(f"a trace shows the network: it goes with the engine {' or '.join(TRACED)}, not {engine}")
         return self.engine_for(engine)
