@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from alga.network.decoder import Decoder, unfolded
+from alga.network.canonical import unfolded
+from alga.network.decoder import Decoder
 from alga.network.forward import forward
 from alga.runs import Weights
 from alga.solve.solver import Solver

@@ -7,8 +7,8 @@ import torch
 
 from alga import tasks
 from alga.base.errors import AlgaError
+from alga.network.canonical import unfolded
 from alga.network.config import ModelConfig
-from alga.network.decoder import unfolded
 from alga.network.model import Transformer
 from alga.network.tokens import Tokens
 

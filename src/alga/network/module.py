@@ -18,9 +18,9 @@ from torch import Tensor
 
 from alga.base.errors import AlgaError
 from alga.network.alterations import alteration, hooks_of
-from alga.network.compiled import Compiled
+from alga.network.canonical import unfolded
 from alga.network.config import ModelConfig
-from alga.network.decoder import unfolded
+from alga.network.generation import Compiled
 from alga.network.model import Cache, Transformer
 from alga.network.reader import Reader
 from alga.network.reader_config import ReaderConfig

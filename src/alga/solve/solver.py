@@ -21,6 +21,7 @@ from alga.solve.engines import table as table_engine
 from alga.solve.result import Result
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
+from alga.tasks.procedure import SEPARATOR
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table, extract
 
@@ -253,7 +254,9 @@ class Solver:
             return table_engine.solve(self.procedure, claimed or self.table, problems, **options)
         decode = partial(self._decode, claimed)
         if engine == "sequential":
-            return sequential.solve(self.procedure, decode, problems, **options)
+            network = self.step_decoder
+            walk = lambda *columns: self._held(claimed, network.walk(SEPARATOR, *columns))  # noqa: E731
+            return sequential.solve(self.procedure, decode, problems, walk=walk, **options)
         if engine == "whole":
             from alga.solve.engines import whole  # needs numpy
 
@@ -269,7 +272,9 @@ class Solver:
         return self.run.table if self.certified else None
 
     def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Step]:
-        steps = self.decoder(prompts)
+        return self._held(claimed, self.decoder(prompts))
+
+    def _held(self, claimed: Table | None, steps: list[Step]) -> list[Step]:
         if claimed is not None:
             self._refuse_contradictions(claimed, ((step.prompt, step.output, step.text) for step in steps))
         return steps
