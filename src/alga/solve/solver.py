@@ -99,7 +99,7 @@ class Solver:
 
     def decode(self, prompts: Sequence[str]) -> list[Step]:
         """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
-        return self._decode(self._claimed, prompts)
+        return self._decode(self._claimed, self.decoder, prompts)
 
     @property
     def table(self) -> Table:
@@ -185,8 +185,9 @@ class Solver:
         cancel: Cancellation | None = None,
     ) -> list[Result]:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
-        engine = self.engine_for(engine)
-        return self.runner(engine)._results(problems, engine, watch=watch, cancel=cancel)
+        claimed = self._claimed if engine is None and self.own_engine == "sequential" else None
+        engine = self.engine_for(engine if claimed is None else "table")
+        return self.runner(engine)._results(problems, engine, claimed=claimed, watch=watch, cancel=cancel)
 
     def trace(
         self,
@@ -204,8 +205,7 @@ class Solver:
         """
         engine = self.traced_by(engine)
         network = self.runner(engine)
-        options = {"keep_steps": True, "tell": tell, "watch": watch, "cancel": cancel}
-        (result,) = network._results([operands], engine, **options)
+        (result,) = network._results([operands], engine, keep_steps=True, tell=tell, watch=watch, cancel=cancel)
         if not attention or result.details:
             return result
         details = network.step_decoder.details_of([(step.prompt, step.text) for step in result.kept])
@@ -232,7 +232,8 @@ class Solver:
             self.check(problem)
         if "decoder" in vars(self):
             self.decoder.refresh()
-        claimed, calls = self._claimed, self._network_calls
+        claimed = options.pop("claimed", None) or self._claimed  # some have just asked
+        calls = self._network_calls
         with own.blaming_runs(self.procedure) if self.procedure.source else nullcontext():
             results = self._run_engine(engine, claimed, [tuple(problem) for problem in problems], **options)
         name, certificate = self.run.name, self.run.certificate
@@ -252,10 +253,9 @@ class Solver:
     ) -> list[Result]:
         if engine == "table":
             return table_engine.solve(self.procedure, claimed or self.table, problems, **options)
-        decode = partial(self._decode, claimed)
+        decode = partial(self._decode, claimed, self.decoder)
         if engine == "sequential":
-            network = self.step_decoder
-            walk = lambda *columns: self._held(claimed, network.walk(SEPARATOR, *columns))  # noqa: E731
+            walk = partial(self._decode, claimed, self.step_decoder.walk, SEPARATOR)
             return sequential.solve(self.procedure, decode, problems, walk=walk, **options)
         if engine == "whole":
             from alga.solve.engines import whole  # needs numpy
@@ -271,10 +271,8 @@ class Solver:
         """The certified table, if the network is certified as it is now."""
         return self.run.table if self.certified else None
 
-    def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Step]:
-        return self._held(claimed, self.decoder(prompts))
-
-    def _held(self, claimed: Table | None, steps: list[Step]) -> list[Step]:
+    def _decode(self, claimed: Table | None, decode: Callable[..., list[Step]], *asked: Any) -> list[Step]:
+        steps = decode(*asked)
         if claimed is not None:
             self._refuse_contradictions(claimed, ((step.prompt, step.output, step.text) for step in steps))
         return steps
