@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alga.network.step import Decode, Step
 
 UNCERTAIN: Final = 1e-4  # smaller margins may flip on another machine or in another batch
+PROMPTS_AT_ONCE: Final = 4096  # as many as a decoder gives torch at once; their steps are in memory together
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +85,41 @@ class Table:
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def extract(domain: Domain, decode: Decode, known: Mapping[str, Step] | None = None) -> Table:
-    """Build the table by decoding every reachable prompt; `known` holds prompts already decoded."""
-    decoded = dict(known) if known is not None else dict(zip(domain, decode(list(domain)), strict=True))
+class Answers:
+    """What a table is made of, collected from steps, which are not kept: a domain may have a million prompts."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, str | None] = {}
+        self._uncertain: list[str] = []
+        self._broken: dict[str, str] = {}
+
+    def take(self, prompts: Sequence[str], steps: Sequence[Step]) -> None:
+        """Add what the network wrote for each prompt."""
+        for prompt, step in zip(prompts, steps, strict=True):
+            self.outputs[prompt] = step.output
+            if not step.margin > UNCERTAIN:
+                self._uncertain.append(prompt)
+            if step.output is None:
+                self._broken[prompt] = step.text
+
+    def table(self, task: str) -> Table:
+        """Return the table of what was collected."""
+        return Table(task, self.outputs, tuple(self._uncertain), self._broken)
+
+
+def extract(domain: Domain, decode: Decode, known: Answers | None = None) -> Table:
+    """Build the table by decoding every reachable prompt; `known` holds those of prompts already decoded."""
+    answers = known or Answers()
 
     def respond(prompts: Sequence[str]) -> list[str | None]:
-        fresh = [prompt for prompt in dict.fromkeys(prompts) if prompt not in decoded]
-        decoded.update(zip(fresh, decode(fresh), strict=True))
-        return [decoded[prompt].output for prompt in prompts]
+        fresh = [prompt for prompt in dict.fromkeys(prompts) if prompt not in answers.outputs]
+        for start in range(0, len(fresh), PROMPTS_AT_ONCE):
+            block = fresh[start : start + PROMPTS_AT_ONCE]
+            answers.take(block, decode(block))
+        return [answers.outputs[prompt] for prompt in prompts]
 
-    domain.explore(respond)
-    outputs = {prompt: step.output for prompt, step in decoded.items()}
-    uncertain = tuple(prompt for prompt, step in decoded.items() if not step.margin > UNCERTAIN)
-    broken = {prompt: step.text for prompt, step in decoded.items() if step.output is None}
-    return Table(domain.name, outputs, uncertain, broken)
+    outputs = respond(list(domain))
+    # A network that is right on all prompts leads to no others: the domain was found by following right outputs.
+    if outputs != [instance.output for instance in domain.values()]:
+        domain.explore(respond)
+    return answers.table(domain.name)
