@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from alga.base.errors import AlgaError
-from alga.network.compiled import Compiled, erf
+from alga.network.compiled import erf
 from alga.network.config import ModelConfig
-from alga.network.decoder import unfolded
+from alga.network.generation import Compiled, unfolded
 from alga.network.model import Transformer
 from alga.network.tokens import STOP_ID
 from alga.solve.solver import Solver

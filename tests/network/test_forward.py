@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from alga.network.decoder import Decoder, unfolded
+from alga.network.decoder import Decoder
 from alga.network.forward import forward
+from alga.network.generation import unfolded
 from alga.runs import Weights
 from alga.solve.solver import Solver
 

@@ -8,7 +8,7 @@ import torch
 from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.config import ModelConfig
-from alga.network.decoder import unfolded
+from alga.network.generation import unfolded
 from alga.network.model import Transformer
 from alga.network.tokens import Tokens
 

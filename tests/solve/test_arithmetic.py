@@ -111,7 +111,9 @@ def test_trace_shows_the_failed_step() -> None:
     assert str(result).endswith(result.failure)
 
 
-@pytest.mark.parametrize(("verb", "a", "b"), [("mul", "1234", "567"), ("divmod", "123456", "789"), ("sub", "99", "11")])
+@pytest.mark.parametrize(
+    ("verb", "a", "b"), [("mul", "1234", "567"), ("divmod", "123456", "789"), ("sub", "9" * 600, "1" * 600)]
+)
 @pytest.mark.parametrize("after", [1, 4])
 def test_cancelled_operation_ends_at_its_next_step(verb: str, a: str, b: str, after: int) -> None:
     class Once(Cancellation):

@@ -12,8 +12,8 @@ import torch
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.network.compiled import Compiled
 from alga.network.decoder import Decoder
+from alga.network.generation import Compiled
 from alga.network.step import Decode, Step
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate, certify

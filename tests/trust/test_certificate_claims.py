@@ -13,7 +13,7 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.step import Decode, Step
 from alga.trust.certificate import Bound, Certificate, Failure, Proof, certify
-from alga.trust.table import UNCERTAIN, Table, extract
+from alga.trust.table import UNCERTAIN, Answers, Table, extract
 
 PARITY = tasks.find("parity")
 IDENTITY: Any = {
@@ -158,6 +158,29 @@ def test_progress_is_reported_in_blocks(faulty: Callable[..., Decode]) -> None:
     assert told == [(256, 400), (400, 400)]
 
 
+def test_blocks_of_prompts_change_nothing(faulty: Callable[..., Decode], monkeypatch: pytest.MonkeyPatch) -> None:
+    task = tasks.find("comparison")
+    wrong = {prompt: "<S" for prompt in [*task.domain][3::70] if task.domain[prompt].output != "<"}
+    decode, again = faulty(task, wrong), faulty(task, margin=3.0)
+    whole = certify(task.domain, decode, again=again, **IDENTITY)
+    monkeypatch.setattr("alga.trust.certificate.PROMPTS_AT_ONCE", 300)
+    monkeypatch.setattr("alga.trust.table.PROMPTS_AT_ONCE", 7)
+    assert certify(task.domain, decode, again=again, **IDENTITY) == whole
+    assert [failure.prompt for failure in whole[0].failures] == [*wrong]
+    assert wrong
+    assert whole[0].least_margin == 3.0
+
+
+def test_right_network_is_not_explored_again(faulty: Callable[..., Decode]) -> None:
+    def explore(respond: object) -> None:
+        pytest.fail("explored")
+
+    domain = replace(PARITY.domain, explore=explore)
+    certificate, table = certify(domain, faulty(PARITY), **IDENTITY)
+    assert certificate.certified
+    assert table == extract(PARITY.domain, faulty(PARITY))
+
+
 def test_known_prompts_are_not_decoded_again() -> None:
     asked: list[str] = []
 
@@ -165,7 +188,8 @@ def test_known_prompts_are_not_decoded_again() -> None:
         asked.extend(prompts)
         return by_margin({})(prompts)
 
-    known = dict(zip(PARITY.domain, by_margin({})(list(PARITY.domain)), strict=True))
+    known = Answers()
+    known.take(list(PARITY.domain), by_margin({})(list(PARITY.domain)))
     assert extract(PARITY.domain, decode, known) == extract(PARITY.domain, by_margin({}))
     assert asked == []
     assert extract(PARITY.domain, decode) == extract(PARITY.domain, by_margin({}))

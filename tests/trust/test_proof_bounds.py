@@ -15,7 +15,7 @@ from alga.network.compiled import erf
 from alga.network.config import ModelConfig
 from alga.runs import config
 from alga.trust.assumptions import EXP_UNITS
-from alga.trust.proof import lemmas
+from alga.trust.proof import bounds, lemmas
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, MAX_GRAM_SIZE, REAL, SLACK, NumberFormat, norms
 from alga.trust.proof.lemmas import Affine, Ball
 from alga.trust.proof.rounding import Rounding, SoftmaxRounding
@@ -166,7 +166,8 @@ CASES: dict[str, Callable[[], float]] = {
     "score_slopes": lambda: attention_case(REAL, 0.01, 5.0),
     "weight_changes": lambda: attention_case(REAL, 0.01, 5.0),
     "gelu_bend": lambda: feed_forward_case(REAL, 0.4, 1),
-    "norms": lambda: feed_forward_case(REAL, 0.01, 4),
+    "sandwich_norms": lambda: feed_forward_case(REAL, 0.01, 4),
+    "norms": lambda: attention_case(REAL, 0.01, 0.1),
     "lengths": head_case,
 }
 
@@ -278,6 +279,17 @@ def test_slack_covers_the_largest_gram_powers() -> None:
     ones = np.ones((2, 3, 5_000_000))  # too large for Gram powers: uses the Frobenius norm
     assert (norms(ones) > math.sqrt(15_000_000)).all()
     assert norms(ones) == pytest.approx(math.sqrt(15_000_000), rel=5e-9)
+
+
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_norms_of_products_with_diagonals_are_those_of_the_products(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_PRODUCTS", most)
+    monkeypatch.setattr(bounds, "NORMS_AT_ONCE", 4)
+    rng = RNG(5)
+    left, middles, right = rng.normal(size=(3, 6)), rng.normal(size=(5, 2, 6)), rng.normal(size=(6, 4))
+    found = bounds.sandwich_norms(left, middles, right)
+    assert found == pytest.approx(norms((left * middles[..., None, :]) @ right), rel=1e-13)
+    assert found.shape == (5, 2)
 
 
 def test_norms_are_tight_upper_bounds() -> None:

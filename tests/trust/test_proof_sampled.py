@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from alga import export, runs
-from alga.network.compiled import Compiled
-from alga.network.decoder import unfolded
+from alga.network.generation import Compiled, unfolded
 from alga.runs import Run
 from alga.runs.verification import verify
 from alga.solve.solver import Solver

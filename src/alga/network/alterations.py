@@ -29,30 +29,38 @@ KINDS: Final = (
 )  # fmt: skip
 
 
-def _computing(kind: Any) -> tuple[Any, ...]:
+def computing(kind: Any) -> tuple[Any, ...]:
     """Return the functions by which a class computes."""
     return kind.forward, kind.__call__, getattr(kind, "score", None)
 
 
 # As they were when this was imported.
-FORWARDS: Final[dict[Any, Any]] = {kind: _computing(kind) for kind in KINDS}
+FORWARDS: Final[dict[Any, Any]] = {kind: computing(kind) for kind in KINDS}
 
 Settings = dict[str, Any]
 
 
 def alteration(model: nn.Module, config: AnyShape) -> str:
     """Describe the first way in which the module differs from its configuration; empty if there is none."""
-    if any(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS):
-        return "a hook on every module"
-    if mode := next((mode for mode in _modes() if type(mode) is not DeviceContext), None):
-        return f"torch runs in the mode {type(mode).__name__}"
+    if everywhere := globally_altered():
+        return everywhere
     expected = _modules(config)
     found = dict(model.named_modules(remove_duplicate=False))
     if found.keys() != expected.keys():
         name = min(found.keys() ^ expected.keys())
         return f"the module {name!r} is {'extra' if len(found) > len(expected) else 'gone'}"
+    if [*found] != [*expected]:  # nn.Sequential runs its submodules in their order
+        return "the order of modules"
     changed = next(filter(None, (_changed(name, module, *expected[name]) for name, module in found.items())), "")
     return changed or ("" if _same_buffers(model, config) else "a buffer of the network")
+
+
+def globally_altered() -> str:
+    """Describe what changes every module of this process: hooks and modes; empty if there is nothing."""
+    if any(getattr(torch_module, hooks, {}) for hooks in GLOBAL_HOOKS):
+        return "a hook on every module"
+    mode = next((mode for mode in _modes() if type(mode) is not DeviceContext), None)
+    return "" if mode is None else f"torch runs in the mode {type(mode).__name__}"
 
 
 def _modes() -> list[object]:
@@ -65,7 +73,7 @@ def _changed(name: str, module: nn.Module, kind: Any, settings: Settings, shapes
     where = name or "the network"
     if type(module) is not kind:
         return f"{where} is a {type(module).__name__}"
-    if _computing(kind) != FORWARDS[kind]:
+    if computing(kind) != FORWARDS[kind]:
         return f"{kind.__name__} computes something else"
     if (now := _settings(module)) != settings:
         changed = min(key for key in now.keys() | settings.keys() if now.get(key) != settings.get(key))

@@ -1,8 +1,7 @@
-r"""The network of model.py in compiled code, for one prompt at a time: this is what the decoder runs.
+"""Compiled code, and the operations of the networks in it: linear maps, norms, attention, GELU, the best token.
 
-Torch spends nearly all of one prompt's time on launching about a hundred operations, each on a few numbers. Here the
-whole greedy generation is one call of machine code, compiled by numba at the first call. Results differ by rounding
-only.
+`generation.py` and `compiled_reader.py` compose them. Numba compiles a function at its first call. Results differ from
+torch's by rounding only.
 
 Shapes: L positions, Q positions computed, D width, E width of a head, F hidden width, V vocabulary; N inputs and M
 outputs of a linear map.
@@ -11,24 +10,18 @@ outputs of a linear map.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core.caching import NullCache
-from numpy.typing import NDArray
-
-from alga.base.errors import AlgaError
-from alga.network.tokens import STOP_ID
-
-if TYPE_CHECKING:
-    from alga.network.config import ModelConfig
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 ZERO: Final = np.float32(0)  # a bare 0.0 would make a sum double precision
 LOWEST: Final = np.float32(-np.inf)
+LINE: Final = 16  # numbers in a cache line of 64 bytes
 
 _COMPILED: list[Any] = []
 
@@ -59,92 +52,12 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-class Compiled:
-    """One network's weights, packed for decoding one prompt at a time without torch."""
-
-    def __init__(self, weights: Mapping[str, Array], config: ModelConfig) -> None:
-        self.config = config
-        D, F, V = config.width, config.hidden, config.vocabulary
-        layer = {
-            "attention_norm": (D,), "attention.project_in": (3 * D, D), "attention.project_out": (D, D),
-            "feed_forward_norm": (D,), "feed_forward.0": (F, D), "feed_forward.2": (D, F),
-        }  # fmt: skip
-        parts = {f"layers.{i}.{part}": shape for i in range(config.layers) for part, shape in layer.items()}
-        shapes: dict[str, tuple[int, ...]] = {"token_embedding.weight": (V, D)}
-        shapes["position_embedding.weight"] = (config.input_length + 1 + config.output_length, D)
-        for part, shape in {**parts, "final_norm": (D,)}.items():
-            shapes |= {f"{part}.weight": shape, f"{part}.bias": shape[:1]}
-        shapes["head.weight"] = (V, D)
-        for name, shape in shapes.items():  # compiled code checks no bounds
-            if name not in weights or weights[name].shape != shape:
-                raise AlgaError(f"expected weights {name} of shape {shape}")
-        # Embeddings have a row per token or position; linear maps are transposed to a row per input.
-        packed = [weights[name] if "embedding" in name else weights[name].T for name in shapes]
-        self._weights = np.concatenate([*map(np.ravel, packed), np.zeros(V)], dtype=np.float32)  # the head has no bias
-
-    def decode(self, ids: bytes) -> tuple[tuple[int, ...], float]:
-        r"""Return the generated ids, padded with STOP_ID to the output length, and the least margin.
-
-        `ids` are the padded prompt and `\n`, one byte each. The margin is NaN if any logit is not finite.
-        """
-        c = self.config
-        if len(ids) != c.input_length + 1 or max(ids) >= c.vocabulary:
-            raise AlgaError(f"expected {c.input_length + 1} ids below {c.vocabulary}, got {[*ids]}")
-        written, margin = call(
-            generate, self._weights, ids, c.output_length, c.vocabulary, c.width, c.heads, c.layers, c.hidden,
-            c.norms == "all", c.norms != "none",
-        )  # fmt: skip
-        return tuple(written.tolist()), margin
-
-
 @compiled
-def generate(
-    weights: Array,
-    prompt: bytes,
-    output_length: int,
-    V: int,
-    D: int,
-    heads: int,
-    layers: int,
-    F: int,
-    norms: bool,
-    hidden_norm: bool,
-) -> tuple[NDArray[np.int64], float]:
-    """Return the ids that the network generates after those of `prompt`, and the least margin."""
-    Q = len(prompt)  # at first the whole prompt is computed, then one position at a time
-    longest = Q + output_length
-    ids_L = np.full(longest, STOP_ID)
-    for i in range(Q):
-        ids_L[i] = prompt[i]
-    kept = np.zeros((layers * longest, 3 * D), np.float32)  # queries, keys, values of all positions, layer by layer
-    least, finite = -LOWEST, True
-    for end in range(len(prompt), longest):
-        x_QD, normed_QD = np.zeros((Q, D), np.float32), np.zeros((Q, D), np.float32)
-        for r in range(Q):
-            position = end - Q + r
-            token_at, position_at = ids_L[position] * D, (V + position) * D
-            for d in range(D):
-                x_QD[r, d] = weights[token_at + d] + weights[position_at + d]
-        at = (V + longest) * D
-        for layer in range(layers):
-            kept_LD = kept[layer * longest :][:end]
-            at = normalise(x_QD, weights, at, normed_QD, norms)
-            at = linear(normed_QD, weights, at, kept_LD[end - Q :])
-            if layer == layers - 1:
-                x_QD, Q = x_QD[Q - 1 :], 1  # nothing is read from the prompt's last layer
-            at = linear(attend(kept_LD, Q, heads), weights, at, x_QD)
-            at = feed_forward(x_QD, weights, at, normed_QD, F, hidden_norm)
-        at = normalise(x_QD, weights, at, normed_QD, norms)
-        logits_QV = np.zeros((Q, V), np.float32)
-        linear(normed_QD, weights, at, logits_QV)
-        token, best, second, all_finite = best_two(logits_QV[0])
-        if token >= 0:
-            ids_L[end] = token
-        finite = finite and all_finite
-        least = min(least, best - second)
-        if ids_L[end] == STOP_ID:
-            break
-    return ids_L[len(prompt) :], float(least) if finite else math.nan
+def zeros(rows: int, columns: int) -> Array:
+    """Return a matrix of zeros that begins at a cache line: vectors across two lines take twice as long to load."""
+    whole = np.zeros(rows * columns + LINE, np.float32)
+    skip = -(whole.ctypes.data // 4) % LINE
+    return whole[skip : skip + rows * columns].reshape(rows, columns)
 
 
 @compiled
@@ -152,7 +65,7 @@ def feed_forward(x_QD: Array, weights: Array, at: int, normed_QD: Array, F: int,
     """Add to `x_QD` its feed-forward network, whose weights are at `at`; return where they end."""
     at = normalise(x_QD, weights, at, normed_QD, norm)
     Q = len(x_QD)
-    hidden_QF = np.zeros((Q, F), np.float32)
+    hidden_QF = zeros(Q, F)
     at = linear(normed_QD, weights, at, hidden_QF)
     for r in range(Q):
         for f in range(F):
@@ -207,19 +120,29 @@ def linear(x_QN: Array, weights: Array, at: int, y_QM: Array) -> int:
     """Add to `y_QM` the linear map of `x_QN` whose matrix and bias are at `at`; return where they end."""
     Q, M = y_QM.shape
     N = x_QN.shape[1]
+    w = weights[at : at + (N + 1) * M].reshape(N + 1, M)  # the bias is the row of an input that is always one
     eights = N - N % 8  # inputs taken eight at a time, so that outputs are loaded and stored an eighth as often
-    for i in range(0, eights, 8):
-        w = weights[at + i * M : at + (i + 8) * M].reshape(8, M)
-        for r in range(Q):
-            x, y = x_QN[r], y_QM[r]
+    if Q == 1:  # as below, but the row is looked up once: a third faster
+        x, y = x_QN[0], y_QM[0]
+        for i in range(0, eights, 8):
+            p, q, r, s, t, u, v, w_M = w[i], w[i + 1], w[i + 2], w[i + 3], w[i + 4], w[i + 5], w[i + 6], w[i + 7]
             a, b, c, d, e, f, g, h = x[i], x[i + 1], x[i + 2], x[i + 3], x[i + 4], x[i + 5], x[i + 6], x[i + 7]
             for m in range(M):
-                first = a * w[0, m] + b * w[1, m] + c * w[2, m] + d * w[3, m]
-                y[m] += first + e * w[4, m] + f * w[5, m] + g * w[6, m] + h * w[7, m]
-    for i in range(eights, N + 1):  # the bias is the row of an input that is always one
-        w_M = weights[at + i * M : at + (i + 1) * M]
-        for r in range(Q):
-            a, y = x_QN[r, i] if i < N else np.float32(1), y_QM[r]
+                first = a * p[m] + b * q[m] + c * r[m] + d * s[m]
+                y[m] += first + e * t[m] + f * u[m] + g * v[m] + h * w_M[m]
+    else:
+        for i in range(0, eights, 8):
+            p, q, r, s, t, u, v, w_M = w[i], w[i + 1], w[i + 2], w[i + 3], w[i + 4], w[i + 5], w[i + 6], w[i + 7]
+            for row in range(Q):
+                x, y = x_QN[row], y_QM[row]
+                a, b, c, d, e, f, g, h = x[i], x[i + 1], x[i + 2], x[i + 3], x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+                for m in range(M):
+                    first = a * p[m] + b * q[m] + c * r[m] + d * s[m]
+                    y[m] += first + e * t[m] + f * u[m] + g * v[m] + h * w_M[m]
+    for i in range(eights, N + 1):
+        w_M = w[i]
+        for row in range(Q):
+            a, y = x_QN[row, i] if i < N else np.float32(1), y_QM[row]
             for m in range(M):
                 y[m] += a * w_M[m]
     return at + (N + 1) * M
@@ -230,7 +153,7 @@ def attend(kept_LD: Array, Q: int, heads: int) -> Array:
     """Return the attention of the last `Q` positions over all; a row of `kept_LD` is a query, a key and a value."""
     L, D = len(kept_LD), kept_LD.shape[1] // 3
     E = D // heads
-    mixed_QD, scores_QL = np.zeros((Q, D), np.float32), np.zeros((Q, L), np.float32)
+    mixed_QD, scores_L = zeros(Q, D), np.empty(L, np.float32)
     for r in range(Q):
         for head in range(0, D, E):
             query_E, mixed_E = kept_LD[L - Q + r, head : head + E], mixed_QD[r, head : head + E]
@@ -239,10 +162,10 @@ def attend(kept_LD: Array, Q: int, heads: int) -> Array:
                 key_E, score = kept_LD[j, D + head : D + head + E], ZERO
                 for e in range(E):
                     score += query_E[e] * key_E[e]
-                scores_QL[r, j] = score / np.sqrt(E)
-                largest = max(largest, scores_QL[r, j])
+                scores_L[j] = score / np.sqrt(E)
+                largest = max(largest, scores_L[j])
             for j in range(L):
-                value_E, weight = kept_LD[j, 2 * D + head : 2 * D + head + E], math.exp(scores_QL[r, j] - largest)
+                value_E, weight = kept_LD[j, 2 * D + head : 2 * D + head + E], math.exp(scores_L[j] - largest)
                 total += weight
                 for e in range(E):
                     mixed_E[e] += weight * value_E[e]

@@ -2,14 +2,13 @@
 
 What is certified is what users run. `reader_decoder.py` has the decoder of networks that read whole texts.
 
-Prompts go one by one through the network in compiled code, which needs no torch. A torch module runs in torch, in
-batches, if it has hooks or replaced parts or is on another device. If torch is installed, the certificate checks every
-prompt both ways.
+Prompts go one by one through the network in compiled code, which needs no torch; so do the columns of one problem,
+each prompt made of the output before. A torch module runs in torch, in batches, if it has hooks or replaced parts or is
+on another device. If torch is installed, the certificate checks every prompt both ways.
 """
 
 from __future__ import annotations
 
-import math
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,18 +20,17 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from alga.network.compiled import Compiled
 from alga.network.config import ModelConfig
+from alga.network.generation import Compiled, unfolded
 from alga.network.step import Decode, Step
-from alga.network.tokens import STOP_ID, Tokens
+from alga.network.tokens import Tokens
 
 if TYPE_CHECKING:
     from alga.network.model import Transformer
     from alga.network.module import Module, OpenedModule
 
 CHUNK: Final = 4096  # prompts in one call of torch: bounds memory whatever the batch
-
-NORM_NAMES: Final = ("attention_norm", "feed_forward_norm")
+PROMPTS_AT_ONCE: Final = 1024  # in one call of compiled code, which no signal interrupts: some 30 ms
 
 Array = NDArray[np.float32]
 Shape = TypeVar("Shape")
@@ -124,10 +122,29 @@ class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
 
     def __call__(self, prompts: Sequence[str]) -> list[Step]:
         """Decode a batch of prompts; one that is too long, after a wrong output, gets an empty answer."""
-        compiled = self._plain if self._source.opened is None else self._module.compiled()
+        compiled = self._compiled()
         return (
             self.by_torch(prompts) if compiled is None else self._fitting(prompts, partial(self._one_by_one, compiled))
         )
+
+    def walk(self, separator: str, before: str | None, columns: Sequence[str]) -> list[Step]:
+        """Decode column after column, each prompt made of the output before, the separator and the column.
+
+        The first prompt is the column alone if nothing was `before`. Returns the steps that decoding prompt by prompt
+        gives, at least one; ends after a text that is not a valid output, and may end sooner.
+        """
+        compiled, tokens = self._compiled(), self.tokens
+        known = tokens.coded("".join([separator, before or "", *columns]))
+        steps: list[Step] = []
+        if compiled is not None and known is not None and len(before or "") < tokens.output_length:
+            start = 1 + len(before or "")
+            joint = (*known[:1], *tokens.limits)
+            rows_BO, margins_B = compiled.walk(joint, known[start:], [*map(len, columns)], known[1:start])
+            for column, ids, margin in zip(columns, rows_BO.tolist(), margins_B.tolist(), strict=False):
+                prompt = column if before is None else f"{before}{separator}{column}"
+                steps.append(self._step(prompt, ids, margin))
+                before = steps[-1].output
+        return steps or self([columns[0] if before is None else f"{before}{separator}{columns[0]}"])
 
     def by_torch(self, prompts: Sequence[str]) -> list[Step]:
         """Decode a batch of prompts by the torch module: for a second check, and for altered networks."""
@@ -152,13 +169,23 @@ class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
         steps, longest = iter(decode(fitting)), self.tokens.input_length
         return [next(steps) if len(prompt) <= longest else Step(prompt, "", None, 0.0) for prompt in prompts]
 
+    def _compiled(self) -> Compiled | None:
+        """The network in compiled code; None if torch must run it."""
+        return self._plain if self._source.opened is None else self._module.compiled()
+
     def _one_by_one(self, compiled: Compiled, prompts: Sequence[str]) -> list[Step]:
-        steps = []
-        for prompt in prompts:
-            ids, margin = compiled.decode(self.tokens.packed([prompt]))
-            self.network_calls += ids.index(STOP_ID) + 1 if STOP_ID in ids else len(ids)
-            steps.append(Step(prompt, *self._text(ids), margin))
+        steps: list[Step] = []
+        for start in range(0, len(prompts), PROMPTS_AT_ONCE):
+            chunk = prompts[start : start + PROMPTS_AT_ONCE]
+            rows_BO, margins_B = compiled.decode_all(self.tokens.packed(chunk), len(chunk))
+            steps += map(self._step, chunk, rows_BO.tolist(), margins_B.tolist())
         return steps
+
+    def _step(self, prompt: str, ids: list[int], margin: float) -> Step:
+        """Return the step of a prompt that was decoded alone: the network was called for each token of its text."""
+        text, output = self._text(tuple(ids))
+        self.network_calls += len(text)
+        return Step(prompt, text, output, margin)
 
     def _in_chunks(self, prompts: Sequence[str]) -> list[Step]:
         steps: list[Step] = []
@@ -204,57 +231,3 @@ class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
             )
             for i, ((_, text), row) in enumerate(zip(steps, rows, strict=True))
         ]
-
-
-# --- weights in full --------------------------------------------------------------------------------------------------
-
-
-def unfolded(stored: Mapping[str, Array], config: ModelConfig) -> dict[str, Array]:
-    """Return the weights of a weight file in the paper's full form: shared parts repeated, omitted parts filled in.
-
-    So code that computes with weights needs to know one architecture only. Missing norms cannot be expressed this way;
-    `config.norms` says which exist.
-    """
-    weights = dict(stored)
-    ones, zeros = np.ones(config.width, np.float32), np.zeros(config.width, np.float32)
-    if config.tied:
-        weights["head.weight"] = weights["token_embedding.weight"]
-    if config.positions:
-        rows = weights["position_embedding.weight"]
-        read = [zeros if row == "." else rows[int(row)] for row in config.positions]
-        weights["position_embedding.weight"] = np.stack([*read, zeros])  # the last is never read
-    for name in ("final_norm", *(f"layers.{i}.{norm}" for i in range(config.layers) for norm in NORM_NAMES)):
-        weights.setdefault(f"{name}.weight", ones)
-        weights.setdefault(f"{name}.bias", zeros)
-    for i in range(config.layers):
-        name = f"layers.{i}.attention"
-        matrix = weights[f"{name}.project_in.weight"]
-        bias = weights.get(f"{name}.project_in.bias", np.zeros(len(matrix), np.float32))
-        weights[f"{name}.project_in.weight"] = _in_full(matrix, config)
-        weights[f"{name}.project_in.bias"] = _in_full(bias, config)
-        weights.setdefault(f"{name}.project_out.weight", np.diag(ones))
-        for linear in (f"{name}.project_out", f"layers.{i}.feed_forward.2"):
-            weights.setdefault(f"{linear}.bias", zeros)
-    return weights
-
-
-def _in_full(rows: Array, config: ModelConfig) -> Array:
-    """Return the rows of queries, keys and values, each as many as the width.
-
-    Narrow queries and keys are padded with zeros, and queries scaled to make up for the larger square root.
-    """
-    width, heads = config.width, config.heads
-    each = width // heads
-    narrow = config.query_width or each
-    queries = heads * narrow
-    q, v = rows[:queries], rows[-width:]
-    k = q if config.shared_keys else rows[queries:-width]
-    scale = np.float32(math.sqrt(each / narrow))
-    return np.concatenate([_widened(q * scale, heads, each), _widened(k, heads, each), v])
-
-
-def _widened(rows: Array, heads: int, width: int) -> Array:
-    parts = rows.reshape(heads, -1, *rows.shape[1:])
-    padded = np.zeros((heads, width, *rows.shape[1:]), np.float32)
-    padded[:, : parts.shape[1]] = parts
-    return padded.reshape(heads * width, *rows.shape[1:])

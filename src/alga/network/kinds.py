@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from alga.base.errors import AlgaError
 from alga.network.config import ModelConfig
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from alga.network.model import Transformer
     from alga.network.reader import Reader
     from alga.network.reader_decoder import ReaderDecoder
+
+ALIGNED: Final = 16  # numbers in a cache line, where torch has every tensor begin
 
 AnyShape = ModelConfig | ReaderConfig
 AnyTokens = Tokens | Texts
@@ -63,10 +65,17 @@ def new_module(shape: AnyShape) -> Transformer | Reader:
 
 
 def module_of(weights: Mapping[str, Array], shape: AnyShape) -> Transformer | Reader:
-    """Return a torch module with the given weights, which are copied."""
+    """Return a torch module with the given weights, which are copied.
+
+    They lie side by side in one piece of memory, so that all of them are compared at once (`module_state.py`).
+    """
     import torch
 
     with torch.inference_mode(False), torch.device("cpu"):  # whatever the caller has set
         network = new_module(shape).to(torch.float32)
         network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        parameters = [*network.parameters()]
+        sizes = [-(-each.numel() // ALIGNED) * ALIGNED for each in parameters]
+        for each, memory in zip(parameters, torch.split(torch.zeros(sum(sizes)), sizes), strict=True):
+            each.data = memory[: each.numel()].view_as(each).copy_(each.data)
     return network.eval()

@@ -6,7 +6,7 @@ Only networks that were opened as a torch module get here: for training, hooks, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -18,10 +18,10 @@ from torch import Tensor
 
 from alga.base.errors import AlgaError
 from alga.network.alterations import alteration, hooks_of
-from alga.network.compiled import Compiled
 from alga.network.config import ModelConfig
-from alga.network.decoder import unfolded
+from alga.network.generation import Compiled, unfolded
 from alga.network.model import Cache, Transformer
+from alga.network.module_state import ModuleState
 from alga.network.reader import Reader
 from alga.network.reader_config import ReaderConfig
 from alga.network.tokens import STOP_ID
@@ -38,16 +38,18 @@ class OpenedModule(ABC, Generic[Net, Shape, Code]):
     def __init__(self, model: Net, config: Shape) -> None:
         self.model, self.config = model, config
         self._packed: _Packed[Code] | None = None
+        self._doubted = False  # whether `_packed` must be compared with the module as a whole
 
     def compiled(self) -> Code | None:
         """Return the network with its current weights in compiled code; None if torch must run it."""
-        if self._packed is None or not self._packed.holds():
+        if self._packed is None or not self._packed.holds(self._doubted):
             self._packed = self._pack()
+        self._doubted = False
         return self._packed.compiled
 
     def refresh(self) -> None:
-        """Pack the weights again: fused optimisers and `.data` change them unnoticed."""
-        self._packed = None
+        """Compare all weights before the next prompt: fused optimisers and `.data` change them unnoticed."""
+        self._doubted = True
 
     @property
     def device(self) -> torch.device:
@@ -66,11 +68,12 @@ class OpenedModule(ABC, Generic[Net, Shape, Code]):
     @torch.inference_mode()
     def _pack(self) -> _Packed[Code]:
         self._check_float32()
-        weights: list[Tensor] = [*self.model.parameters()]
+        state, weights = ModuleState.of(self.model), [*self.model.parameters()]
         compiled = None
         if not alteration(self.model, self.config) and self.device.type == "cpu":
-            compiled = self._code({name: tensor.numpy() for name, tensor in self.model.state_dict().items()})
-        return _Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model))
+            stored = self.model.state_dict().items()
+            compiled = self._code({name: tensor.resolve_neg().numpy() for name, tensor in stored})
+        return _Packed(compiled, weights, [tensor._version for tensor in weights], hooks_of(self.model), state)
 
     def _check_float32(self) -> None:
         if self.model.vocabulary_weight.dtype != torch.float32:
@@ -132,14 +135,16 @@ class _Packed(Generic[Code]):
     """A network when it was packed; `compiled` is None if torch must run it."""
 
     compiled: Code | None
-    weights: list[Tensor]
+    weights: Sequence[Tensor]
     versions: list[int]
     hooks: list[dict[int, Any]]
+    state: ModuleState | None
 
-    def holds(self) -> bool:
-        """Return whether nothing has changed since, as far as torch's version counters and hooks show."""
-        unchanged = [tensor._version for tensor in self.weights] == self.versions
-        return self.compiled is not None and unchanged and not any(self.hooks)
+    def holds(self, closely: bool) -> bool:
+        """Return whether nothing has changed since, as far as torch's version counters and hooks show; or at all."""
+        if self.compiled is None or any(self.hooks) or [each._version for each in self.weights] != self.versions:
+            return False
+        return not closely or (self.state is not None and self.state.holds())
 
 
 @contextmanager

@@ -84,6 +84,20 @@ class Tokens:
             self.prompts(prompts)  # raises the right error
         return joined.translate(self._codes).encode("latin-1")
 
+    def coded(self, text: str) -> bytes | None:
+        """Return the ids of a text's tokens, one byte each; None if a character is not in the vocabulary."""
+        return text.translate(self._codes).encode("latin-1") if self.ids.keys() >= set(text) else None
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        r"""The ids of `\n`, of the first symbol and of the last: an output's tokens lie between the last two.
+
+        >>> Tokens(vocabulary=tuple("PS01\nC"), input_length=4, output_length=2).limits
+        (4, 2, 3)
+        """
+        start = self.ids[START]
+        return start, STOP_ID + 1, start - 1
+
     @cached_property
     def _codes(self) -> dict[int, str]:
         return {ord(token): chr(i) for token, i in self.ids.items()}

@@ -51,14 +51,18 @@ class Run:
             and table is not None
             and certificate.task == table.task == self.config.task.name
             and certificate.table_sha256 == table.sha256
-            and certificate.sha256 == self.sha256
-            and not self.weights.altered
+            and self.weights.match(certificate.sha256)
         )
 
     @property
     def certified(self) -> bool:
         """Whether there is a certificate for the current network: its weights, without hooks or other changes."""
         return self._certified_as_stored if self.weights.opened is None else self._certified_now()
+
+    @property
+    def claimed(self) -> Table | None:
+        """The certified table, if the network is certified as it is now."""
+        return self.table if self.certified else None
 
     @cached_property
     def _certified_as_stored(self) -> bool:

@@ -6,6 +6,7 @@ neither numpy nor torch is imported before that.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from alga.network.model import Transformer
+    from alga.network.module_state import ModuleState
     from alga.network.reader import Reader
 
     Array = NDArray[np.float32]
@@ -49,7 +51,7 @@ class Weights:
 
     def __init__(self, config: Config, data: bytes, path: Path) -> None:
         self._config, self._data, self._path = config, data, path
-        self._seen: tuple[dict[str, Tensor], bytes, str] | None = None  # the module's weights, packed, and their hash
+        self._seen: _Seen | None = None
 
     @classmethod
     def of(cls, config: Config, model: Transformer | Reader) -> Weights:
@@ -83,7 +85,7 @@ class Weights:
             if missing.name != "torch":
                 raise
             raise missing_extra("a network as a torch module", "torch", "train") from None
-        self._seen = _copy(model), self._data, self._stored_sha256
+        self._seen = _Seen(_copy(model), self._data, self._stored_sha256)
         return model
 
     @property
@@ -95,26 +97,29 @@ class Weights:
         for name, tensor in weights.items():
             if str(tensor.dtype) != "torch.float32":
                 raise AlgaError(f"expected a network in float32, got {tensor.dtype} in {name}")
-        return {name: tensor.cpu().numpy().copy() for name, tensor in weights.items()}
+        return {name: tensor.cpu().resolve_neg().numpy().copy() for name, tensor in weights.items()}
 
     @property
     def sha256(self) -> str:
         """The hash of the current weights."""
-        return self._stored_sha256 if self.opened is None else self._now(self.opened)[1]
+        return self._stored_sha256 if self.opened is None else self._now(self.opened).sha256
 
     @property
     def data(self) -> bytes:
         """The current weights as the bytes of a safetensors file, which also states their task and architecture."""
-        return self._data if self.opened is None else self._now(self.opened)[0]
+        return self._data if self.opened is None else self._now(self.opened).data
 
     @property
     def altered(self) -> str:
         """How the module differs from its weights and configuration, in words; empty if it does not."""
-        if self.opened is None:
-            return ""
-        from alga.network.alterations import alteration
+        return "" if self.opened is None else self._now(self.opened).altered
 
-        return alteration(self.opened, self.shape)
+    def match(self, sha256: str) -> bool:
+        """Return whether the network is that of a hash: its weights, in a module that computes nothing else."""
+        if self.opened is None:
+            return self._stored_sha256 == sha256
+        now = self._now(self.opened)
+        return now.sha256 == sha256 and not now.altered
 
     @cached_property
     def _stored(self) -> dict[str, Array]:
@@ -124,16 +129,39 @@ class Weights:
     def _stored_sha256(self) -> str:
         return hashlib.sha256(self._data).hexdigest()
 
-    def _now(self, model: Transformer | Reader) -> tuple[bytes, str]:
-        """Return a module's weights as a file's bytes, and their hash."""
-        import safetensors.torch
+    def _now(self, model: Transformer | Reader) -> _Seen:
+        """Return a module's weights as a file's bytes, their hash, and how the module was altered."""
+        from alga.network.alterations import alteration
+        from alga.network.module_state import ModuleState
 
+        seen = self._seen
+        if seen is not None and seen.state is not None and seen.state.holds():
+            return seen
+        state = ModuleState.of(model)
         # Comparing is ten times as fast as packing and hashing, and sees every change, however it was made.
-        if self._seen is None or not _same(model.state_dict(), self._seen[0]):
-            tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+        if seen is None or not _same(model.state_dict(), seen.weights):
+            import safetensors.torch
+
+            # Cloned, because tensors may share memory; resolved, or what a negative view hides would be written.
+            tensors = {name: t.cpu().resolve_neg().contiguous().clone() for name, t in model.state_dict().items()}
             data = safetensors.torch.save(tensors, {IDENTITY: self._config.identity})
-            self._seen = _copy(model), data, hashlib.sha256(data).hexdigest()
-        return self._seen[1:]
+            seen = _Seen(_copy(model), data, hashlib.sha256(data).hexdigest())
+        altered = alteration(model, self.shape)
+        # The state was taken before all of this, so if it still holds, it is the one that was looked at.
+        sure = state if not altered and state is not None and state.holds() else None
+        self._seen = dataclasses.replace(seen, altered=altered, state=sure)
+        return self._seen
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A module when it was looked at: its weights, those as a file's bytes, and their hash."""
+
+    weights: dict[str, Tensor]
+    data: bytes
+    sha256: str
+    altered: str = ""
+    state: ModuleState | None = None  # while it holds, all of this does; None if each time must be looked at closely
 
 
 def _copy(model: Transformer | Reader) -> dict[str, Tensor]:

@@ -216,7 +216,7 @@ class Schoolbook:
         for kind in more:
             with suppress(AlgaError):
                 networks[kind] = self._networks.find(kind)
-        claimed = {kind: network.claimed for kind, network in networks.items()}
+        claimed = {kind: network.run.claimed for kind, network in networks.items()}
         machines = {
             kind: machine_of(networks[kind].procedure, table)
             for kind, table in claimed.items()

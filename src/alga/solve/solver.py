@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from alga.solve.plain import PlainNumbers
 from alga.solve.result import Result, Results
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
+from alga.tasks.procedure import SEPARATOR
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table, extract
 
@@ -90,7 +91,7 @@ class Solver:
 
     def decode(self, prompts: Sequence[str]) -> list[Step]:
         """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
-        return self._decode(self.claimed, prompts)
+        return self._decode(self.run.claimed, self.decoder, prompts)
 
     @property
     def table(self) -> Table:
@@ -177,11 +178,12 @@ class Solver:
         cancel: Cancellation | None = None,
     ) -> Results:
         """Solve problems by the given engine, or by the one that `engine_for` chooses."""
-        engine = self.engine_for(engine)
+        claimed = self.run.claimed if engine is None and self.own_engine == "sequential" else None
+        engine = self.engine_for(engine if claimed is None else "table")
         network = self.runner(engine)
         if engine == "table" and (results := network.in_bulk(problems, watch, cancel)):
             return results
-        return Results.of(network._results(problems, engine, watch=watch, cancel=cancel))
+        return Results.of(network._results(problems, engine, claimed=claimed, watch=watch, cancel=cancel))
 
     def quick(self, *operands: object) -> str | None:
         """Return the answer for two plain numbers by the certified table; None if there is more to do or to tell."""
@@ -189,20 +191,19 @@ class Solver:
             self._plain = PlainNumbers(self.run, self.procedure)
         return self._plain.answer(*operands)
 
-    def in_bulk(
-        self, problems: Sequence[Sequence[Any]], watch: Watch = unwatched, cancel: Cancellation | None = None
-    ) -> Results | None:
+    def in_bulk(self, problems: Sequence[Any], watch: Watch, cancel: Cancellation | None) -> Results | None:
         """Solve many problems of two plain numbers by the table; None if they are few, or there are others."""
-        claimed = self.claimed
+        if len(problems) < FEW:
+            return None
+        claimed = self.run.claimed
         machine = machine_of(self.procedure, claimed or self.table)
-        answers = table_engine.answers(machine, problems, watch, cancel) if len(problems) >= FEW else None
+        answers = table_engine.answers(machine, problems, watch, cancel)
         return None if answers is None else Results.alike(problems, answers, **self.about("table", claimed, 0))
 
     def bulk(self, engine: str | None, cost: float) -> Bulk | None:
         """Return the table for lines of problems; None if it is not for that, or replaying such a cost is faster."""
-        if self.engine_for(engine) != "table":
-            return None
-        return table_engine.bulk_of(machine_of(self.procedure, self.table), cost)
+        by_table = self.engine_for(engine) == "table"
+        return table_engine.bulk_of(machine_of(self.procedure, self.table), cost) if by_table else None
 
     def trace(
         self,
@@ -220,8 +221,7 @@ class Solver:
         """
         engine = self.traced_by(engine)
         network = self.runner(engine)
-        options = {"keep_steps": True, "tell": tell, "watch": watch, "cancel": cancel}
-        (result,) = network._results([operands], engine, **options)
+        (result,) = network._results([operands], engine, keep_steps=True, tell=tell, watch=watch, cancel=cancel)
         if not attention or result.details:
             return result
         details = network.step_decoder.details_of([(step.prompt, step.text) for step in result.kept])
@@ -249,7 +249,8 @@ class Solver:
             self.check(problem)
         if "decoder" in vars(self):
             self.decoder.refresh()
-        claimed, calls = self.claimed, self._network_calls
+        claimed = options.pop("claimed", None) or self.run.claimed  # some have just asked
+        calls = self._network_calls
         with own.blaming_runs(self.procedure) if self.procedure.source else nullcontext():
             results = self._run_engine(engine, claimed, [tuple(problem) for problem in problems], **options)
         about = self.about(engine, claimed, self._network_calls - calls)
@@ -260,22 +261,17 @@ class Solver:
         name, certificate = self.run.name, self.run.certificate
         certified = claimed is not None and self.certified and certificate is not None
         return {
-            "operation": self.procedure.name,
-            "engine": engine,
-            "network_calls": calls,
-            "networks": {name: self.procedure.name},
-            "certificates": {name: certificate} if certified else {},
-            "procedure": self.procedure,
-        }
+            "operation": self.procedure.name, "engine": engine, "network_calls": calls, "procedure": self.procedure,
+            "networks": {name: self.procedure.name}, "certificates": {name: certificate} if certified else {},
+        }  # fmt: skip
 
-    def _run_engine(
-        self, engine: str, claimed: Table | None, problems: list[tuple[str, ...]], **options: Any
-    ) -> list[Result]:
+    def _run_engine(self, engine: str, claimed: Table | None, problems: Any, **options: Any) -> list[Result]:
         if engine == "table":
             return table_engine.solve(self.procedure, claimed or self.table, problems, **options)
-        decode = partial(self._decode, claimed)
+        decode = partial(self._decode, claimed, self.decoder)
         if engine == "sequential":
-            return sequential.solve(self.procedure, decode, problems, **options)
+            walk = partial(self._decode, claimed, self.step_decoder.walk, SEPARATOR)
+            return sequential.solve(self.procedure, decode, problems, walk=walk, **options)
         if engine == "whole":
             from alga.solve.engines import whole  # needs numpy
 
@@ -285,34 +281,18 @@ class Solver:
 
         return lookahead.solve(self.trained, decode, problems, **options)
 
-    @property
-    def claimed(self) -> Table | None:
-        """The certified table, if the network is certified as it is now."""
-        return self.run.table if self.certified else None
-
-    def _decode(self, claimed: Table | None, prompts: Sequence[str]) -> list[Step]:
-        steps = self.decoder(prompts)
+    def _decode(self, claimed: Table | None, decode: Callable[..., list[Step]], *asked: Any) -> list[Step]:
+        steps = decode(*asked)
         if claimed is not None:
-            self._refuse_contradictions(claimed, ((step.prompt, step.output, step.text) for step in steps))
+            claimed.refuse(self.run.name, ((step.prompt, step.output, step.text) for step in steps))
         return steps
 
     def _continued(self, claimed: Table | None, question: str, limit: int, watch: Callable[[int], None]) -> Written:
         written = self.reader.continued(question, limit, watch)
         if claimed is not None:
             situations = self.reader.tokens.task.situations(question, written.text)
-            tokens = zip(situations, written.text, written.text, strict=True)
-            self._refuse_contradictions(claimed, tokens)
+            claimed.refuse(self.run.name, zip(situations, written.text, written.text, strict=True))
         return written
-
-    def _refuse_contradictions(self, claimed: Table, steps: Iterable[tuple[str, str | None, str]]) -> None:
-        """Refuse prompts, outputs and texts that a certified table contradicts."""
-        for prompt, output, text in steps:
-            known, name = claimed.outputs.get(prompt), self.run.name
-            if known != output:
-                raise AlgaError(
-                    f"the model {name} wrote {text!r} for {prompt!r}, but its certified table says {known!r}: "
-                    f"the certificate is wrong (to check all of it: alga certify {name})"
-                )
 
     @property
     def _network_calls(self) -> int:

@@ -151,6 +151,14 @@ class Procedure(Task):
         """Return an answer without leading zeros, if it is a number."""
         return without_zeros(text) if self.numeric else text
 
+    @property
+    def joins(self) -> bool:
+        """Whether prompts are as `Procedure` makes them, of the whole output before, a separator and the column."""
+        kept = ("prompt", "view")
+        return all(getattr(type(self), name) is getattr(Procedure, name) for name in kept) and not {*kept} & {
+            *vars(self)
+        }
+
     def steps(self, *operands: str) -> Iterator[Instance]:
         """Yield the exact steps of one problem, in order."""
         context = None

@@ -17,7 +17,7 @@ from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.tasks import Domain
-from alga.trust.table import UNCERTAIN, Table, extract
+from alga.trust.table import PROMPTS_AT_ONCE, UNCERTAIN, Answers, Table, extract
 
 if TYPE_CHECKING:
     from alga.network.step import Decode, Step
@@ -214,27 +214,29 @@ def certify(
 
     A network that was `altered` (by hooks or replaced modules) is never certified.
     """
-    decoded: dict[str, Step] = {}
-    for start in range(0, len(domain), PROMPTS_PER_BLOCK):
-        if cancel is not None:
-            cancel.check()
-        prompts = list(domain)[start : start + PROMPTS_PER_BLOCK]
-        decoded.update(zip(prompts, decode(prompts), strict=True))
-        watch(len(decoded), len(domain))
-    twice = [decoded.values(), again(list(domain))] if again is not None else [decoded.values()]
-    failures: list[Failure] = []
+    answers, failures = Answers(), list[Failure]()
     least: float = math.inf
-    where = ""
-    for instance, *steps in zip(domain.values(), *twice, strict=True):
-        for step in steps:
-            # Margins up to UNCERTAIN may flip on another machine; NaN and infinite margins fail here too.
-            right = step.output == instance.output and UNCERTAIN < step.margin < math.inf
-            if not right and not (failures and failures[-1].prompt == instance.prompt):
-                failures.append(Failure(instance.prompt, instance.output, step.text))
-            margin = step.margin if math.isfinite(step.margin) else -math.inf
-            if margin < least:
-                least, where = margin, instance.prompt
-    table = extract(domain, decode, decoded)
+    where, prompts = "", list(domain)
+    for start in range(0, len(prompts), PROMPTS_AT_ONCE):
+        block = prompts[start : start + PROMPTS_AT_ONCE]
+        once: list[Step] = []
+        for at in range(0, len(block), PROMPTS_PER_BLOCK):
+            if cancel is not None:
+                cancel.check()
+            once += decode(block[at : at + PROMPTS_PER_BLOCK])
+            watch(start + len(once), len(prompts))
+        answers.take(block, once)
+        for prompt, *steps in zip(block, once, *([] if again is None else [again(block)]), strict=True):
+            expected = domain[prompt].output
+            for step in steps:
+                # Margins up to UNCERTAIN may flip on another machine; NaN and infinite margins fail here too.
+                right = step.output == expected and UNCERTAIN < step.margin < math.inf
+                if not right and not (failures and failures[-1].prompt == prompt):
+                    failures.append(Failure(prompt, expected, step.text))
+                margin = step.margin if math.isfinite(step.margin) else -math.inf
+                if margin < least:
+                    least, where = margin, prompt
+    table = extract(domain, decode, answers)
     certificate = Certificate(
         certified=not failures and not altered,
         task=domain.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alga.network.step import Decode, Step
 
 UNCERTAIN: Final = 1e-4  # smaller margins may flip on another machine or in another batch
+PROMPTS_AT_ONCE: Final = 4096  # as many as a decoder gives torch at once; their steps are in memory together
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,15 @@ class Table:
     def __hash__(self) -> int:
         return hash(self.sha256)
 
+    def refuse(self, name: str, steps: Iterable[tuple[str, str | None, str]]) -> None:
+        """Refuse prompts, outputs and texts of the model `name` that contradict its certified table, which this is."""
+        for prompt, output, text in steps:
+            if (known := self.outputs.get(prompt)) != output:
+                raise AlgaError(
+                    f"the model {name} wrote {text!r} for {prompt!r}, but its certified table says {known!r}: "
+                    f"the certificate is wrong (to check all of it: alga certify {name})"
+                )
+
     def to_json(self) -> str:
         """Return the table as JSON: its canonical form (sorted keys, no spaces) plus the hash of that form.
 
@@ -84,17 +94,41 @@ class Table:
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def extract(domain: Domain, decode: Decode, known: Mapping[str, Step] | None = None) -> Table:
-    """Build the table by decoding every reachable prompt; `known` holds prompts already decoded."""
-    decoded = dict(known) if known is not None else dict(zip(domain, decode(list(domain)), strict=True))
+class Answers:
+    """What a table is made of, collected from steps, which are not kept: a domain may have a million prompts."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, str | None] = {}
+        self._uncertain: list[str] = []
+        self._broken: dict[str, str] = {}
+
+    def take(self, prompts: Sequence[str], steps: Sequence[Step]) -> None:
+        """Add what the network wrote for each prompt."""
+        for prompt, step in zip(prompts, steps, strict=True):
+            self.outputs[prompt] = step.output
+            if not step.margin > UNCERTAIN:
+                self._uncertain.append(prompt)
+            if step.output is None:
+                self._broken[prompt] = step.text
+
+    def table(self, task: str) -> Table:
+        """Return the table of what was collected."""
+        return Table(task, self.outputs, tuple(self._uncertain), self._broken)
+
+
+def extract(domain: Domain, decode: Decode, known: Answers | None = None) -> Table:
+    """Build the table by decoding every reachable prompt; `known` holds those of prompts already decoded."""
+    answers = known or Answers()
 
     def respond(prompts: Sequence[str]) -> list[str | None]:
-        fresh = [prompt for prompt in dict.fromkeys(prompts) if prompt not in decoded]
-        decoded.update(zip(fresh, decode(fresh), strict=True))
-        return [decoded[prompt].output for prompt in prompts]
+        fresh = [prompt for prompt in dict.fromkeys(prompts) if prompt not in answers.outputs]
+        for start in range(0, len(fresh), PROMPTS_AT_ONCE):
+            block = fresh[start : start + PROMPTS_AT_ONCE]
+            answers.take(block, decode(block))
+        return [answers.outputs[prompt] for prompt in prompts]
 
-    domain.explore(respond)
-    outputs = {prompt: step.output for prompt, step in decoded.items()}
-    uncertain = tuple(prompt for prompt, step in decoded.items() if not step.margin > UNCERTAIN)
-    broken = {prompt: step.text for prompt, step in decoded.items() if step.output is None}
-    return Table(domain.name, outputs, uncertain, broken)
+    outputs = respond(list(domain))
+    # A network that is right on all prompts leads to no others: the domain was found by following right outputs.
+    if outputs != [instance.output for instance in domain.values()]:
+        domain.explore(respond)
+    return answers.table(domain.name)

@@ -17,7 +17,7 @@ import numpy as np
 
 from alga.network.forward import erf
 from alga.trust.assumptions import EXP_UNITS
-from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms
+from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms, sandwich_norms
 from alga.trust.proof.rounding import (
     EPSILON,
     Rounding,
@@ -99,7 +99,7 @@ def norm(x: Ball, gain: Affine, rounding: Rounding) -> Ball:
     own_ABLD = sum_error(8, most_ABLD * ((1 + off_root) / root_ABL)[..., None] + np.abs(gain.bias), rounding)
     radius_ABL = (moved_ABL + rounded_ABL + lengths(own_ABLD / scale_D)) * SLACK
     pattern_BLD = unit_BLD * gain.matrix
-    shift_BLD = np.broadcast_to(gain.matrix, pattern_BLD.shape)
+    shift_BLD = np.broadcast_to(gain.matrix, (1, *pattern_BLD.shape[1:]))  # the same in the whole batch
     drifts = ((pattern_BLD, off_root * SLACK), (shift_BLD, off_mean / root_ABL * (1 + off_root) * SLACK))
     return Ball(pattern_BLD + gain.bias, scale_D, radius_ABL, drifts)
 
@@ -124,13 +124,21 @@ def linear(x: Ball, map_: Affine, rounding: Rounding, more: int = 2) -> tuple[Ar
 
 
 def attention(
-    x: Ball, y: Ball, maps: tuple[Affine, Affine, Affine], out: Affine, hidden_QL: Array, heads: int, rounding: Rounding
+    x: Ball,
+    y: Ball,
+    maps: tuple[Affine, Affine, Affine],
+    out: Affine,
+    hidden_QL: Array,
+    heads: int,
+    rounding: Rounding,
+    longest: int = 0,
 ) -> Ball:
     """Return `x` plus the attention of its last positions over all of `y`, the same stream after its norm.
 
     A common shift of all scores changes nothing; only relative moves change the weights. `hidden_QL` marks masked
-    positions.
+    positions. The softmax may be taken over more positions, up to `longest`, if all others are masked.
     """
+    positions = max(longest, len(y.mid_BLD[0]))
     skip = len(y.mid_BLD[0]) - len(hidden_QL)
     x = x.after(skip)
     query = y.after(skip)
@@ -147,7 +155,7 @@ def attention(
             (k[..., e], k_own[..., e], k_off[..., e], y.radius_ABL, keys),
             (v[..., d], v_own[..., d], v_off[..., d], maps[2].matrix[d] * y.scale_D, out.matrix[:, d]),
             np.where(hidden_QL, -np.inf, 0.0),
-            SoftmaxRounding(EXP_UNITS * (y.mid_BLD.shape[1] + 1), np.array(y.mid_BLD.shape[1])),
+            SoftmaxRounding(EXP_UNITS * (positions + 1), np.array(positions)),
             rounding,
         )
         moved_ABQ += moved
@@ -243,7 +251,7 @@ def feed_forward(x: Ball, y: Ball, hidden: Affine, out: Affine, rounding: Roundi
     phi_BLF = (1 + erf(h_BLF * math.sqrt(0.5))) / 2
     slope_BLF = phi_BLF + h_BLF * np.exp(-(h_BLF**2) / 2) / math.sqrt(2 * math.pi)
     inner = hidden.matrix * y.scale_D
-    steep_BL = norms((out.matrix * slope_BLF[..., None, :]) @ inner)
+    steep_BL = sandwich_norms(out.matrix, slope_BLF, inner)
     steep_BL += _product_lost(out.matrix, inner) * 2  # of slopes below 2
     bend_ABLF = gelu_bend(off_ABLF)
     outer, length_ABL = norms(out.matrix, 6), norms(inner, 6) * y.radius_ABL + lengths(own_ABLF)

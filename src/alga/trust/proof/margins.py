@@ -39,12 +39,13 @@ def prove(
 
     Chunks of prompts run on `threads` threads, by default one per core.
     """
-    prompts = list(domain)
+    tokens = Tokens.of(domain)
+    prompts = sorted(domain, key=lambda prompt: len(domain[prompt].output))  # so that a chunk computes few tokens more
     least = [(math.inf, "")] * len(FORMATS)
     chunks = [prompts[start : start + PROMPTS_PER_BATCH] for start in range(0, len(prompts), PROMPTS_PER_BATCH)]
     done = 0
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        bounded_in_order = pool.map(lambda chunk: margins(domain, shape, weights, chunk, FORMATS), chunks)
+        bounded_in_order = pool.map(lambda chunk: margins(domain, shape, weights, chunk, FORMATS, tokens), chunks)
         for chunk, found_AB in zip(chunks, bounded_in_order, strict=True):
             for i, row in enumerate(found_AB):
                 at = int(row.argmin())
@@ -59,11 +60,20 @@ def prove(
 
 
 def margins(
-    domain: Domain, shape: ModelConfig, weights: Weights, prompts: list[str], formats: tuple[NumberFormat, ...]
+    domain: Domain,
+    shape: ModelConfig,
+    weights: Weights,
+    prompts: list[str],
+    formats: tuple[NumberFormat, ...],
+    tokens: Tokens | None = None,
 ) -> Array:
-    """Return lower bounds of prompts' margins (formats x prompts), least over the generated tokens."""
-    tokens = Tokens.of(domain)
-    outputs = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))
+    """Return lower bounds of prompts' margins (formats x prompts), least over the generated tokens.
+
+    `tokens` are those of the domain, if the caller has them.
+    """
+    tokens = tokens or Tokens.of(domain)
+    longest = max(len(domain[prompt].output) for prompt in prompts) + 1
+    outputs = np.array(tokens.outputs(domain[prompt].output for prompt in prompts))[:, :longest]
     begun = np.array([[*row, tokens.ids[START]] for row in tokens.prompts(prompts)])
     with np.errstate(all="ignore"):  # overflow gives inf or NaN, which prove nothing
         ids_BL = np.hstack([begun, outputs[:, :-1]])
@@ -80,7 +90,7 @@ def bounded(
     shape: ModelConfig, weights: Weights, ids_BL: Ids, right_BO: Ids, rounding: Rounding
 ) -> tuple[Array, Array]:
     """Return the margins of right tokens over each token (BOV) and bounds of their errors (ABOV)."""
-    length = ids_BL.shape[1]
+    length, longest = ids_BL.shape[1], shape.input_length + shape.output_length
     hidden_LL = np.triu(np.ones((length, length), dtype=bool), 1)
     hidden_LL[:, : shape.input_length + 1] = False
     embedding = weights["token_embedding.weight"]
@@ -90,7 +100,7 @@ def bounded(
         skip = shape.input_length if i == shape.layers - 1 else 0  # no logits are read at the prompt's positions
         y = _normed(x, f"{layer}.attention_norm", weights, shape.norms == "all", rounding)
         maps, out = _attention(shape, weights, f"{layer}.attention")
-        x = lemmas.attention(x, y, maps, out, hidden_LL[skip:], shape.heads, rounding)
+        x = lemmas.attention(x, y, maps, out, hidden_LL[skip:], shape.heads, rounding, longest)
         y = _normed(x, f"{layer}.feed_forward_norm", weights, shape.norms != "none", rounding)
         first, second = (_affine(weights, f"{layer}.feed_forward.{place}") for place in (0, 2))
         x = lemmas.feed_forward(x, y, first, second, rounding)
