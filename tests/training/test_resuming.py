@@ -15,7 +15,7 @@ import torch
 from alga.base.errors import AlgaError
 from alga.solve.solver import Solver
 from alga.training import checkpoint
-from alga.training.checkpoint import SLOTS
+from alga.training.optimisers import ADAMW_SLOTS
 from alga.training.trainer import Training
 from tests.conftest import tiny
 from tests.training.small_runs import bits, steps_in, trained
@@ -144,7 +144,7 @@ FORGED: dict[str, Callable[[dict[str, Any], dict[str, torch.Tensor]], object]] =
     ),
     "a slot of another shape": lambda counters, tensors: tensors.update({"optimizer.0.exp_avg": torch.zeros(())}),
     "a parameter counted from the end": lambda counters, tensors: tensors.update(
-        {f"optimizer.-1.{slot}": tensors[f"optimizer.0.{slot}"].clone() for slot in SLOTS}
+        {f"optimizer.-1.{slot}": tensors[f"optimizer.0.{slot}"].clone() for slot in ADAMW_SLOTS}
     ),
 }
 
