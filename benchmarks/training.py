@@ -2,7 +2,8 @@
 
 Same network, same task, same machine, one thread, seeds 0 to 4, the recipes in turn: one run, one ratio for each goal.
 *right*: every prompt is right; *margin*: with a least margin of 5, which the paper's recipe does not aim for. The time
-is that of the processor, from the first step to the end of the certificate, checks included.
+is that of the processor, from the first step to the check that finds it so, all checks included; the certificate that
+follows is the same for all, and counted apart.
 
     make bench-training
 """
@@ -27,14 +28,26 @@ RECIPES = {"paper": recipes.paper, "fast by AdamW": recipes.fast_by_adamw, "fast
 GOALS = {"right": (0.0, RECIPES), "margin": (5.0, ("fast by AdamW", "fast"))}
 
 
-def time_to_certificate(recipe: Recipe, seed: int) -> dict[str, float]:
-    training = Training.start(None, recipe, seed=seed, threads=1, device="cpu")
+class Timed(Training):
+    """A training that notes when a check reached the goal."""
+
+    reached_at = 0.0
+
+    def _finish_if_certified(self, ended: str) -> None:
+        self.reached_at = time.process_time()
+        super()._finish_if_certified(ended)
+
+
+def time_to_goal(recipe: Recipe, seed: int) -> dict[str, float]:
+    training = Timed.start(None, recipe, seed=seed, threads=1, device="cpu")
+    assert isinstance(training, Timed)
     began = time.process_time()
     for _ in training.run():
         pass
     if not training.reached_margin:
         raise SystemExit(f"{recipe.name}, seed {seed}: not certified after {recipe.steps:,} steps")
-    return {"seed": seed, "steps": training.step, "seconds": round(time.process_time() - began, 2)}
+    seconds, certified = (round(end - began, 2) for end in (training.reached_at, time.process_time()))
+    return {"seed": seed, "steps": training.step, "seconds": seconds, "seconds_with_certificate": certified}
 
 
 def main() -> None:
@@ -51,7 +64,7 @@ def main() -> None:
                 recipe = dataclasses.replace(RECIPES[name](), task=TASK, margin=margin)
                 if not recipe.check_below:
                     recipe = dataclasses.replace(recipe, check_every=CHECK_EVERY)
-                row = time_to_certificate(recipe, seed)
+                row = time_to_goal(recipe, seed)
                 found[goal][name].append(row)
                 told = f"{row['steps']:>6,} steps {row['seconds']:>8.2f} s"
                 print(f"{goal:>6}, {name:>13}, seed {seed}: {told}", file=sys.stderr)

@@ -48,7 +48,7 @@ class Progress:
     wrong: int
     least_margin: float
     step: int
-    loss: float  # mean since the last check
+    loss: float  # mean over the last `check_every` steps
     learning_rate: float
     seconds: float  # of training and checking so far
 

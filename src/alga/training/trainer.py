@@ -54,7 +54,7 @@ class Training:
         self.certificate: Certificate | None = None
         self._table: Table | None = None
         self.step, self.seconds = 0, 0.0
-        self._losses: list[float] = []  # since the last check
+        self._losses: list[float] = []  # since the last check that was due
         self._fewest_wrong = len(config.task.domain)  # least over all checks
         self._end_reason = ""  # margin, steps or patience
         self._only_save = False  # the training had ended, but was killed before everything was written
