@@ -33,7 +33,7 @@ def fast() -> Recipe:
 
 
 def fast_by_adamw() -> Recipe:
-    """The recipe `fast` of version 0.1: the lab and the comparison were measured with it, and `small` derives from it."""
+    """The recipe `fast` of version 0.1: the lab and the comparison were measured with it; `small` derives from it."""
     return Recipe(
         name="fast", task="addition", batch_size=128, learning_rate=4e-3, warmup_steps=50, decay_steps=200,
         final_rate=1e-3, weight_decay=0.01, beta1=0.8, beta2=0.99, embedding_scale=0.1, second_type_share=0.85,

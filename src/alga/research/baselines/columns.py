@@ -28,7 +28,7 @@ POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # token
 
 
 class Alga(Baseline):
-    """The paper's method by the recipe `fast` of 0.1, with the scale's heads and rate; training ends at the certificate."""
+    """The paper's method by `fast` of 0.1, with the scale's heads and rate; training ends at the certificate."""
 
     title = "ALGA"
     source = "Patriota 2024; the recipe `fast` but for heads and rate"
