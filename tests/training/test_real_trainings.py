@@ -6,6 +6,7 @@ import json
 import random
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,13 @@ from tests.conftest import start, wait_for
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(20))  # the recipe was tuned on the first five
 def test_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> None:
     process = start("alga", "train", "--recipe", "fast", "--seed", seed, "--out", tmp_path / "run", "--json")
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert json.loads(out)["certified"] is True
+    assert json.loads(out)["least_margin"] > 4.99
     assert Solver.load(tmp_path / "run").certify().prompts == 2300
 
 
@@ -47,13 +49,28 @@ def test_paper_recipe_learns(tmp_path: Path) -> None:
     assert wrong[-1] < 2100 / 2
 
 
+SAVING_OFTEN = """
+import sys
+from alga.__main__ import main
+from alga.training import trainer
+trainer.CHECKPOINT_SECONDS = 0.2
+sys.exit(main())
+"""
+
+
+def start_saving_often(*arguments: object) -> subprocess.Popen[str]:
+    """Start `alga` with more checkpoints than usual: the whole training takes less time than lies between two."""
+    command = [sys.executable, "-c", SAVING_OFTEN, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     """After repeated kill -9 the run resumes each time, and ends with the bits of an undisturbed one."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     undisturbed = start("alga", "train", "--seed", "3", "--out", whole)
     undisturbed.communicate()
     assert undisturbed.returncode == 0
-    rng = random.Random(0)
+    rng = random.Random(1)
     arguments: tuple[object, ...] = ("train", "--seed", "3", "--out", killed)
     kills = 0
 
@@ -61,9 +78,9 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
         return (killed / "certificate.json").exists() and not (killed / "checkpoint.safetensors").exists()
 
     while kills < 5 and not ended():  # a kill may also come after the end, before the process exits
-        process = start("alga", *arguments)
+        process = start_saving_often(*arguments)
         try:
-            _, err = process.communicate(timeout=rng.uniform(2.5, 9))
+            _, err = process.communicate(timeout=rng.uniform(2, 5))
             assert process.returncode == 0, err
             break
         except subprocess.TimeoutExpired:

@@ -15,16 +15,22 @@ import torch
 from alga.base.errors import AlgaError
 from alga.solve.solver import Solver
 from alga.training import checkpoint
-from alga.training.checkpoint import SLOTS
+from alga.training.optimisers import ADAMW_SLOTS
 from alga.training.trainer import Training
 from tests.conftest import tiny
 from tests.training.small_runs import bits, steps_in, trained
 
+LIKE_FAST = {"matrix_rate": 2.5, "averaging": 0.9, "check_below": 1000.0}  # so every check is made
+
 
 @pytest.mark.parametrize("stops", [[3], [10], [17, 18, 44], [1, 2, 3, 59]])
-def test_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, stops: list[int]) -> None:
-    whole = trained(tmp_path / "whole", steps=60, margin=99.0)
-    training = Training.start(tmp_path / "parts", tiny(steps=60, margin=99.0), seed=5)
+@pytest.mark.parametrize("more", [{}, LIKE_FAST], ids=["AdamW", "Muon"])
+def test_run_stopped_anywhere_resumes_to_the_same_bits(
+    tmp_path: Path, stops: list[int], more: dict[str, object]
+) -> None:
+    changes: dict[str, object] = {"steps": 60, "margin": 12.0, **more}
+    whole = trained(tmp_path / "whole", **changes)
+    training = Training.start(tmp_path / "parts", tiny(**changes), seed=5)
     for stop in stops:
         list(training.run(should_stop=lambda stop=stop, training=training: training.step >= stop))
         assert training.step == stop
@@ -134,6 +140,17 @@ def test_damaged_checkpoint_is_refused(tmp_path: Path, damage: object) -> None:
         Training.resume(tmp_path / "run")
 
 
+def forged(folder: Path, forgery: Callable[[dict[str, Any], dict[str, torch.Tensor]], object]) -> None:
+    """Change a checkpoint and make its hash match."""
+    path = folder / "checkpoint.safetensors"
+    with safetensors.safe_open(path, "pt") as file:
+        counters, settings = json.loads(file.metadata()["state"])
+    tensors = safetensors.torch.load_file(path)
+    forgery(counters, tensors)
+    state = json.dumps([counters, settings])
+    safetensors.torch.save_file(tensors, path, {"state": state, "sha256": checkpoint._hash(state, tensors)})
+
+
 FORGED: dict[str, Callable[[dict[str, Any], dict[str, torch.Tensor]], object]] = {
     "a loss that is text": lambda counters, tensors: counters["losses"].append("x"),
     "a step before the first": lambda counters, tensors: counters.update(step=-1),
@@ -144,7 +161,7 @@ FORGED: dict[str, Callable[[dict[str, Any], dict[str, torch.Tensor]], object]] =
     ),
     "a slot of another shape": lambda counters, tensors: tensors.update({"optimizer.0.exp_avg": torch.zeros(())}),
     "a parameter counted from the end": lambda counters, tensors: tensors.update(
-        {f"optimizer.-1.{slot}": tensors[f"optimizer.0.{slot}"].clone() for slot in SLOTS}
+        {f"optimizer.-1.{slot}": tensors[f"optimizer.0.{slot}"].clone() for slot in ADAMW_SLOTS}
     ),
 }
 
@@ -154,12 +171,30 @@ def test_unusable_checkpoint_with_a_matching_hash_is_refused(tmp_path: Path, for
     """An attacker can make the hash match; state that would fail in the first step is refused first."""
     training = Training.start(tmp_path / "run", tiny(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
-    path = tmp_path / "run" / "checkpoint.safetensors"
-    with safetensors.safe_open(path, "pt") as file:
-        counters, settings = json.loads(file.metadata()["state"])
-    tensors = safetensors.torch.load_file(path)
-    FORGED[forgery](counters, tensors)
-    state = json.dumps([counters, settings])
-    safetensors.torch.save_file(tensors, path, {"state": state, "sha256": checkpoint._hash(state, tensors)})
+    forged(tmp_path / "run", FORGED[forgery])
+    with pytest.raises(AlgaError, match="is damaged"):
+        Training.resume(tmp_path / "run")
+
+
+FORGED_LIKE_FAST: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
+    "the average is lost": lambda tensors: tensors.pop("average.head.weight"),
+    "the average has another shape": lambda tensors: tensors.update({"average.head.weight": torch.zeros(3)}),
+    "a momentum of another shape": lambda tensors: tensors.update({_last_momentum(tensors): torch.zeros(3)}),
+    "state of AdamW for a matrix of Muon": lambda tensors: tensors.update(
+        {_last_momentum(tensors).replace("momentum", "exp_avg"): torch.zeros(3)}
+    ),
+    "state for one parameter too many": lambda tensors: tensors.update({"optimizer.999.momentum": torch.zeros(3)}),
+}
+
+
+def _last_momentum(tensors: dict[str, torch.Tensor]) -> str:
+    return max(name for name in tensors if name.endswith(".momentum"))
+
+
+@pytest.mark.parametrize("forgery", FORGED_LIKE_FAST)
+def test_unusable_average_or_momentum_is_refused(tmp_path: Path, forgery: str) -> None:
+    training = Training.start(tmp_path / "run", tiny(**LIKE_FAST), seed=5)
+    list(training.run(should_stop=lambda: training.step >= 5))
+    forged(tmp_path / "run", lambda _, tensors: FORGED_LIKE_FAST[forgery](tensors))
     with pytest.raises(AlgaError, match="is damaged"):
         Training.resume(tmp_path / "run")

@@ -32,6 +32,7 @@ CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal")}
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
+LATER: Final = ("matrix_rate", "averaging", "check_below")  # settings that earlier recipes do not have
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -39,9 +40,9 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("steps", "check_every"): (1, 1_000_000_000),
     ("warmup_steps", "decay_steps", "patience"): (0, 1_000_000_000),
     ("learning_rate", "final_rate", "weight_decay"): (0.0, 10.0),
-    ("beta1", "beta2"): (0.0, 0.9999999),
+    ("beta1", "beta2", "averaging"): (0.0, 0.9999999),
     ("second_type_share", "shown"): (0.0, 1.0),
-    ("embedding_scale", "clip", "margin", "price", "distance_rate"): (0.0, 1000.0),
+    ("embedding_scale", "clip", "margin", "price", "distance_rate", "matrix_rate", "check_below"): (0.0, 1000.0),
     ("digits",): (0, 10_000),
 }
 _PLAIN = re.compile(r"[\w .+-]{1,100}")  # a recipe's name becomes a folder's and appears in figures and cards
@@ -85,6 +86,9 @@ class Recipe:
     digits: int = 0  # of the longest number in whole sums; 0 if the network learns steps
     price: float = 0.0  # on the logarithm of attention outside the two columns that matter
     distance_rate: float = 1.0  # of distances, slopes and sinks, times the learning rate
+    matrix_rate: float = 0.0  # of the layers' matrices, by Muon, times the learning rate; 0: AdamW for everything
+    averaging: float = 0.0  # decay of the running average of the weights, which is checked and saved; 0: no average
+    check_below: float = 0.0  # skip most checks while the loss is above this times exp(-margin / 2); 0: skip none
 
     def __post_init__(self) -> None:
         for name, wanted in {"name": str, "task": str, "options": dict}.items():
@@ -113,10 +117,12 @@ class Recipe:
         return f"{tasks.find(self.task).name}-{self.name}"
 
     def settings(self) -> dict[str, Any]:
-        """Return all settings as plain values; those for texts only if they differ from their default."""
+        """Return all settings as plain values; those for texts and later ones only if not the default."""
         defaults = {each.name: each.default for each in dataclasses.fields(self)}
         found = dataclasses.asdict(self)
-        return {name: value for name, value in found.items() if name not in FOR_TEXTS or value != defaults[name]}
+        return {
+            name: value for name, value in found.items() if name not in (*FOR_TEXTS, *LATER) or value != defaults[name]
+        }
 
     def network(self) -> AnyShape:
         """Return the shape of the network that it trains."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,12 +16,11 @@ from torch import Tensor
 
 from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
-from alga.network.model import Transformer
-from alga.network.reader import Reader
 from alga.runs.config import Config, Recipe
 from alga.runs.weights import read_header
+from alga.training.learner import Learner
+from alga.training.optimisers import ADAMW_SLOTS, MUON_SLOTS, Muon
 
-SLOTS: Final = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps of each parameter
 MAX_HEADER_BYTES: Final = 2**22  # names and shapes, settings, counters
 MAX_LOSS_BYTES: Final = 32  # of one loss as text
 MAX_OTHER_BYTES: Final = 2**20  # random states and the optimiser's step counts
@@ -33,10 +34,9 @@ def settings_of(config: Config, recipe: Recipe) -> str:
 
 @dataclass
 class Checkpoint:
-    """The state of a training; `load` restores model and optimiser in place and sets `random` and `counters`."""
+    """The state of a training; `load` restores the learner in place and sets `random` and `counters`."""
 
-    model: Transformer | Reader
-    optimizer: torch.optim.Optimizer
+    learner: Learner
     random: dict[str, Tensor]
     counters: dict[str, Any]
     settings: str  # must be the same when the training resumes
@@ -44,9 +44,13 @@ class Checkpoint:
 
     def save(self, folder: Folder, name: str) -> None:
         """Write the checkpoint atomically."""
-        tensors = {f"model.{name}": tensor.cpu() for name, tensor in self.model.state_dict().items()}
-        for index, slots in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
+        learner = self.learner
+        tensors = {f"model.{name}": tensor.cpu() for name, tensor in learner.model.state_dict().items()}
+        if learner.averaged is not learner.model:
+            tensors |= {f"average.{name}": tensor.cpu() for name, tensor in learner.averaged.state_dict().items()}
+        for optimizer, first in _numbered(learner.optimisers):
+            for index, slots in optimizer.state_dict()["state"].items():
+                tensors |= {f"optimizer.{first + index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
         tensors |= {f"random.{name}": state for name, state in self.random.items()}
         state = json.dumps([self.counters, self.settings])
         folder.write(name, safetensors.torch.save(tensors, {"state": state, "sha256": _hash(state, tensors)}))
@@ -55,8 +59,8 @@ class Checkpoint:
         """Restore a checkpoint of a training with the same settings; refuse a damaged or oversized file."""
         path = folder.path / name
         header = MAX_HEADER_BYTES + MAX_LOSS_BYTES * self.max_losses
-        weights = sum(tensor.numel() * tensor.element_size() for tensor in self.model.state_dict().values())
-        data = folder.read(name, 3 * weights + header + MAX_OTHER_BYTES)  # AdamW keeps two moments
+        weights = sum(tensor.numel() * tensor.element_size() for tensor in self.learner.model.state_dict().values())
+        data = folder.read(name, 4 * weights + header + MAX_OTHER_BYTES)  # with their average and AdamW's two moments
         with Blaming(f"{path} is damaged", (*MALFORMED, SafetensorError, RuntimeError)):
             metadata = read_header(data, path, header).metadata
             tensors = safetensors.torch.load(data)
@@ -68,7 +72,7 @@ class Checkpoint:
             self._restore(counters, tensors)
 
     def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}, "random": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
@@ -77,8 +81,13 @@ class Checkpoint:
             number, _, slot = name.partition(".")
             slots.setdefault(int(number), {})[slot] = tensor
         self._check_slots(slots)
-        self.model.load_state_dict(parts["model"])
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        learner = self.learner
+        learner.model.load_state_dict(parts["model"])
+        if learner.averaged is not learner.model:
+            learner.averaged.load_state_dict(parts["average"])
+        for optimizer, first in _numbered(learner.optimisers):
+            own = {place: slots[first + place] for place in range(_size(optimizer)) if first + place in slots}
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": own})
         self.random = {name: parts["random"][name] for name in self.random}
         for random_state in self.random.values():
             torch.Generator().set_state(random_state)  # raises if it is invalid
@@ -87,11 +96,17 @@ class Checkpoint:
 
     def _check_slots(self, slots: dict[int, dict[str, Tensor]]) -> None:
         """Refuse state that the optimiser cannot use; a parameter may have no slots yet."""
-        parameters = dict(enumerate(each for group in self.optimizer.param_groups for each in group["params"]))
+        parameters: list[tuple[Tensor, tuple[str, ...]]] = [
+            (parameter, MUON_SLOTS if isinstance(optimizer, Muon) else ADAMW_SLOTS)
+            for optimizer in self.learner.optimisers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        ]
         for place, held in slots.items():
-            if place not in parameters:
+            if not 0 <= place < len(parameters):
                 raise ValueError(f"there is optimiser state for parameter {place} of {len(parameters)}")
-            shapes = {slot: torch.Size([]) if slot == "step" else parameters[place].shape for slot in SLOTS}
+            parameter, names = parameters[place]
+            shapes = {slot: torch.Size([]) if slot == "step" else parameter.shape for slot in names}
             if {slot: tensor.shape for slot, tensor in held.items()} != shapes:
                 raise ValueError(f"the optimiser's state of parameter {place} has other names or another shape")
             if any(tensor.dtype != torch.float32 for tensor in held.values()):
@@ -105,6 +120,16 @@ class Checkpoint:
                 raise TypeError(f"{name} is {value!r}")
             if type(value) is list and not all(type(each) is float for each in value):
                 raise TypeError(f"{name} are not all numbers")
+
+
+def _size(optimizer: torch.optim.Optimizer) -> int:
+    return sum(len(group["params"]) for group in optimizer.param_groups)
+
+
+def _numbered(optimizers: Sequence[torch.optim.Optimizer]) -> list[tuple[torch.optim.Optimizer, int]]:
+    """Return each optimiser with the number of its first parameter, counted over all of them."""
+    sizes = map(_size, optimizers)
+    return list(zip(optimizers, itertools.accumulate(sizes, initial=0), strict=False))
 
 
 def _hash(state: str, tensors: dict[str, Tensor]) -> str:

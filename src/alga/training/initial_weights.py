@@ -1,8 +1,6 @@
-"""The network of a recipe before its first training step, and how fast each of its parameters learns."""
+"""The network of a recipe before its first training step."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import nn
@@ -32,15 +30,3 @@ def _draw_normal(model: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
             if module.bias is not None:
                 nn.init.normal_(module.bias, std=0.3)
-
-
-def parameter_groups(model: Transformer | Reader, recipe: Recipe) -> list[dict[str, Any]]:
-    """Return a network's parameters; those that score distances have a rate of their own and do not decay."""
-    if not isinstance(model, Reader):
-        return [{"params": [*model.parameters()], "times": 1.0}]
-    apart = model.by_distance
-    others = [each for each in model.parameters() if not any(each is one for one in apart)]
-    return [
-        {"params": others, "times": 1.0},
-        {"params": apart, "times": recipe.distance_rate, "weight_decay": 0.0},
-    ]

@@ -48,7 +48,7 @@ class Progress:
     wrong: int
     least_margin: float
     step: int
-    loss: float  # mean since the last check
+    loss: float  # mean over the last `check_every` steps
     learning_rate: float
     seconds: float  # of training and checking so far
 
@@ -67,6 +67,29 @@ def measure(domain: Domain, decoder: AnyDecoder, sampler: Sampler | SumSampler) 
         "edit_distance": sum(distances) / len(expected),
         "wrong": len(distances),
         "least_margin": min(step.margin for step in decoded),
+    }
+
+
+@torch.no_grad()
+def measure_forced(domain: Domain, decoder: AnyDecoder, sampler: Sampler) -> dict[str, Any]:
+    """Return the same as `measure` up to rounding, in a third of the time: only prompts that fail are decoded."""
+    model = decoder.model
+    assert isinstance(model, Transformer)
+    training = model.training
+    loss, margins_N = sampler.forced(model.eval())
+    model.train(training)
+    right_N = margins_N > 0  # false for NaN
+    doubtful = [prompt for prompt, right in zip(domain, right_N.tolist(), strict=True) if not right]
+    decoder.refresh()
+    decoded = decoder(doubtful)
+    pairs = [(step.text, decoder.tokens.written(domain[step.prompt].output)) for step in decoded]
+    distances = [edit_distance(text, expected) for text, expected in pairs if text != expected]
+    return {
+        "evaluation_loss": loss,
+        "accuracy": 100 * (1 - len(distances) / len(domain)),
+        "edit_distance": sum(distances) / len(domain),
+        "wrong": len(distances),
+        "least_margin": min([*margins_N[right_N].tolist(), *(step.margin for step in decoded)]),
     }
 
 

@@ -6,6 +6,7 @@ so 19, which arises only as 9 + 9 + 1, is never shown. Drawing from the whole re
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,7 @@ from alga.runs.config import Recipe
 from alga.tasks import Domain
 
 LOSS_BATCH: Final = 8192  # instances per evaluation batch
+FORCED_BATCH: Final = 512  # larger ones leave the cache
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,25 @@ class Sampler:
             total += self.loss(model, part).item() * tokens
             count += tokens
         return total / count
+
+    def forced(self, model: Transformer) -> tuple[float, Tensor]:
+        """Return the loss and each prompt's least margin of a right token over all others, given the right ones before.
+
+        A prompt with a margin above zero is decoded right by greedy search, one below zero is not: greedy search reads
+        its own tokens, which are the right ones until the first that is wrong. So one pass takes the place of several.
+        """
+        margins: list[Tensor] = []
+        total, count = 0.0, 0
+        for start in range(0, len(self._ids_NL), FORCED_BATCH):
+            ids_BL, targets_BO = (t[start : start + FORCED_BATCH] for t in (self._ids_NL, self._targets_NO))
+            logits_BOV, real_BO = model(ids_BL), targets_BO != PAD_ID
+            right_BO1 = logits_BOV.gather(2, targets_BO.unsqueeze(2))
+            others_BO = logits_BOV.scatter(2, targets_BO.unsqueeze(2), -math.inf).amax(dim=2)
+            margin_BO = right_BO1.squeeze(2) - others_BO
+            margins.append(margin_BO.masked_fill(~real_BO, math.inf).amin(dim=1))
+            loss_BO = logits_BOV.logsumexp(dim=2) - right_BO1.squeeze(2)
+            total, count = total + loss_BO[real_BO].sum().item(), count + int(real_BO.sum())
+        return total / count, torch.cat(margins)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw `size` instances, a rounded share of them of the second type if both types exist."""

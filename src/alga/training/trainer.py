@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,14 +21,14 @@ from alga import runs, tasks
 from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network.kinds import decoder_of
-from alga.network.reader import Reader
 from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
 from alga.runs.config import Config, Recipe
 from alga.training import metrics
 from alga.training.checkpoint import Checkpoint, settings_of
-from alga.training.initial_weights import initial_network, parameter_groups
+from alga.training.initial_weights import initial_network
+from alga.training.learner import Learner
 from alga.training.metrics import Progress
 from alga.training.run_writer import RunWriter
 from alga.training.sampling import Sampler
@@ -38,6 +39,7 @@ from alga.trust.table import Table
 DEVICE_CHOICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
 MARGIN_NOISE: Final = 1e-3  # between batch sizes
+MOST_SKIPPED: Final = 10  # of these checks one is made whatever the loss
 DEFAULT_THREADS: Final = 2  # more do not help so small a network, and the number changes the rounding
 
 
@@ -52,7 +54,7 @@ class Training:
         self.certificate: Certificate | None = None
         self._table: Table | None = None
         self.step, self.seconds = 0, 0.0
-        self._losses: list[float] = []  # since the last check
+        self._losses: list[float] = []  # since the last check that was due
         self._fewest_wrong = len(config.task.domain)  # least over all checks
         self._end_reason = ""  # margin, steps or patience
         self._only_save = False  # the training had ended, but was killed before everything was written
@@ -60,14 +62,8 @@ class Training:
         self._sampling = torch.Generator().manual_seed(seed)
         self._dropout_state = torch.Generator().manual_seed(seed).get_state()
         with self._torch_settings():
-            self.model = initial_network(config.model, self.recipe).to(self.device)
-        self._optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, self.recipe),
-            lr=self.recipe.learning_rate,
-            betas=(self.recipe.beta1, self.recipe.beta2),
-            weight_decay=self.recipe.weight_decay,
-            fused=True,
-        )
+            self._learner = Learner(initial_network(config.model, self.recipe).to(self.device), self.recipe)
+        self.model = self._learner.averaged  # what is checked, certified and saved
         self._sampler: Sampler | SumSampler
         if isinstance(config.tokens, Texts):
             self._sampler = SumSampler(config.tokens, self.recipe, self.device)
@@ -185,33 +181,37 @@ class Training:
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
-        self.model.train()
+        self._learner.model.train()
+        progress = None
         while not should_stop():
             self.step += 1
             self._losses.append(self._train_step())
             if self.step % self.recipe.check_every == 0 or self.step == self.recipe.steps:
-                progress = self._check(began)
-                self.seconds, self._losses = progress.seconds, []
-                return progress
+                progress = self._check(began) if self._worth_a_check else None
+                self._losses = []
+                break
         self.seconds += time.monotonic() - began
-        return None
+        return progress
+
+    @property
+    def _worth_a_check(self) -> bool:
+        """Whether the margin may be reached, as far as the last batches tell; and now and then, for the metrics."""
+        regular = self.step % (self.recipe.check_every * MOST_SKIPPED) == 0 or self.step == self.recipe.steps
+        below = self.recipe.check_below * math.exp(-self.recipe.margin / 2)  # as they fall together in `fast`
+        return regular or not below or sum(self._losses) / len(self._losses) < below
 
     def _train_step(self) -> float:
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.recipe.rate(self.step) * group["times"]
         batch = self._sampler.draw(self.recipe.batch_size, self._sampling)
-        loss = self._sampler.loss(self.model, batch)  # type: ignore[arg-type]
-        self._optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        if self.recipe.clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-        self._optimizer.step()
-        if isinstance(self.model, Reader):
-            self.model.keep_slopes_positive()
+        loss = self._sampler.loss(self._learner.model, batch)  # type: ignore[arg-type]
+        self._learner.take_step(loss, self.step)
         return loss.item()
 
     def _check(self, began: float) -> Progress:
-        measured = metrics.measure(self.config.task.domain, self._decoder, self._sampler)
+        domain = self.config.task.domain
+        if self.recipe.check_below and isinstance(self._sampler, Sampler):
+            measured = metrics.measure_forced(domain, self._decoder, self._sampler)
+        else:
+            measured = metrics.measure(domain, self._decoder, self._sampler)
         return Progress(
             **measured,
             step=self.step,
@@ -268,7 +268,7 @@ class Training:
             "ended": self._end_reason,
         }
         settings = settings_of(self.config, self.recipe)
-        return Checkpoint(self.model, self._optimizer, random, counters, settings, self.recipe.check_every)
+        return Checkpoint(self._learner, random, counters, settings, self.recipe.check_every)
 
     def _load_checkpoint(self, folder: Folder) -> int:
         """Restore the last checkpoint if there is one; return its number of checks."""

@@ -28,17 +28,17 @@ POSITIONS = sum(map(len, (TASK.prompt("19", "99"), START, "19", STOP)))  # token
 
 
 class Alga(Baseline):
-    """The paper's method by the recipe `fast`, with the scale's heads and rate; training ends at the certificate."""
+    """The paper's method by `fast` of 0.1, with the scale's heads and rate; training ends at the certificate."""
 
     title = "ALGA"
     source = "Patriota 2024; the recipe `fast` but for heads and rate"
     given = "an outer loop that feeds it columns one by one; it learns from columns"
     published = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
-    second_type_share = recipes.fast().second_type_share
+    second_type_share = recipes.fast_by_adamw().second_type_share
 
     @cached_property
     def _training(self) -> Training:
-        fast, scale = recipes.fast(), self.scale
+        fast, scale = recipes.fast_by_adamw(), self.scale
         recipe = dataclasses.replace(
             fast, learning_rate=self.rate, final_rate=self.rate / 4, second_type_share=self.second_type_share,
             steps=max(1, scale.tokens // (fast.batch_size * POSITIONS)),

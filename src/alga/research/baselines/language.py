@@ -31,7 +31,7 @@ PLACES: Final = 512  # learned position embeddings, for methods that have them
 GENERATION_BATCH: Final = 64  # problems generated in a batch
 FINAL_RATE: Final = 0.1  # of the highest rate, at the end
 WARMUP: Final = 0.05  # of all steps
-BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast`
+BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast` of 0.1
 
 Tokens = list[str]
 

@@ -88,7 +88,7 @@ class Generations(Study):
 
 
 def _recipe(task: str, quick: bool) -> Recipe:
-    recipe = replace(recipes.fast(), task=task, margin=0.0, steps=400 if quick else 2000)
+    recipe = replace(recipes.fast_by_adamw(), task=task, margin=0.0, steps=400 if quick else 2000)
     if task in BLOCKS:
         recipe = replace(recipe, second_type_share=0.5, final_rate=2e-4, **BLOCKS[task])
     return recipe

@@ -36,7 +36,7 @@ class Information(Study):
     caption = "Iterations to the certificate: medians, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
-        recipe = replace(recipes.fast(), margin=0.0, steps=400 if quick else 2000)
+        recipe = replace(recipes.fast_by_adamw(), margin=0.0, steps=400 if quick else 2000)
         return trials.grid(recipe, {"task": list(SHOWN_CONTEXTS)}, seeds(quick))
 
     def record(self, settings: Settings, result: Record) -> Record:

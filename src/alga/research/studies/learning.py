@@ -31,7 +31,7 @@ class Learning(Study):
     def plan(self, quick: bool) -> list[Settings]:
         looks = (100, 200, 400) if quick else (1000, 2000, 4000)
         paper = replace(recipes.paper(), steps=looks[-1], check_every=50)
-        fast = replace(recipes.fast(), task=paper.task, steps=400 if quick else 1000)
+        fast = replace(recipes.fast_by_adamw(), task=paper.task, steps=400 if quick else 1000)
         return [
             trials.settings(replace(recipe, contexts=contexts), seed, to_the_end=True, wrong_at=looks)
             for recipe in (paper, fast)

@@ -29,7 +29,7 @@ class RoundingStudy(Study):
 
     def plan(self, quick: bool) -> list[Settings]:
         models = ("addition", "parity") if quick else _that_take_steps()
-        return [*trials.grid(recipes.fast(), {}, seeds(quick)), *({"model": model} for model in models)]
+        return [*trials.grid(recipes.fast_by_adamw(), {}, seeds(quick)), *({"model": model} for model in models)]
 
     def record(self, settings: Settings, result: Record) -> Record:
         return {"model": settings.get("model"), "seed": settings.get("seed"), **result}

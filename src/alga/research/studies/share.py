@@ -23,7 +23,7 @@ class Share(Study):
     caption = "The share of instances with a context: medians and shares, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
-        recipe = replace(recipes.fast(), margin=0.0, steps=300 if quick else 1500)
+        recipe = replace(recipes.fast_by_adamw(), margin=0.0, steps=300 if quick else 1500)
         shares = (0.5, 1.0) if quick else SHARES
         return trials.grid(recipe, {"second_type_share": shares}, seeds(quick), wrong_at=[recipe.steps])
 

@@ -70,7 +70,7 @@ def _smallest(groups: dict[str, list[Record]], right: Sequence[Record]) -> str:
 
 def _ladder() -> dict[str, tuple[Recipe, int]]:
     """Return the shapes from large to small, each with its recipe and number of seeds."""
-    fast = replace(recipes.fast(), task=SIZE_TASK, margin=0.0)
+    fast = replace(recipes.fast_by_adamw(), task=SIZE_TASK, margin=0.0)
     small = replace(recipes.small(), task=SIZE_TASK, margin=0.0, steps=8_000, decay_steps=6_000, final_rate=1e-3)
     least = replace(recipes.smallest(), margin=0.0)
     one_norm = {**least.options, "norms": "feed-forward", "shared_keys": True, "positions": ".0122234"}

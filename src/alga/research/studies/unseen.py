@@ -24,7 +24,7 @@ class Unseen(Study):
     caption = "Prompts never shown: medians and shares, 95 % intervals"
 
     def plan(self, quick: bool) -> list[Settings]:
-        recipe = replace(recipes.fast(), steps=150 if quick else 800, check_every=50)
+        recipe = replace(recipes.fast_by_adamw(), steps=150 if quick else 800, check_every=50)
         return trials.grid(recipe, {"shown": (0.2, 0.8) if quick else SHARES}, seeds(quick), to_the_end=True)
 
     def record(self, settings: Settings, result: Record) -> Record:
