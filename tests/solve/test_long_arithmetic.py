@@ -65,6 +65,7 @@ def test_products_and_quotients_are_right(base: int) -> None:
 @pytest.mark.parametrize("sizes", [(40, 40), (41, 33), (200, 24), (97, 97), (23, 5)])
 def test_products_by_halves_are_right(base: int, sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_arithmetic, "HALVED", 6)
+    monkeypatch.setattr(long_arithmetic, "PAIRED_FROM", 4)
     rng = Random(str(sizes))
     a, b = (drawn(rng, digits_of(base), size) for size in sizes)
     told: list[tuple[int, int]] = []
@@ -78,6 +79,21 @@ def test_long_products_by_halves_are_right() -> None:
     rng = Random(0)
     a, b = drawn(rng, "0123456789", 6000), drawn(rng, "0123456789", 2700)
     assert Calculator().mul(a, b) == signed_answer("mul", (a, b), 10)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("sizes", [(40, 40), (41, 33), (64, 7), (5, 5)])
+def test_products_by_pairs_of_digits_are_right(
+    base: int, sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_arithmetic, "PAIRED_FROM", 5)
+    monkeypatch.setattr(long_arithmetic, "AT_ONCE", 256)
+    rng = Random(str(sizes))
+    a, b = (drawn(rng, digits_of(base), size) for size in sizes)
+    told: list[tuple[int, int]] = []
+    found = LongArithmetic(machines(base), lambda *state: told.append(state)).product(a, b)  # type: ignore[arg-type]
+    assert found == text_of(int(a, base) * int(b, base), base)
+    assert told[-1] == (sizes[1], sizes[1])
 
 
 @settings(max_examples=60, deadline=None)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alga.solve.engines.machine import Machine
 
 HALVED: Final = 2600  # digits: longer numbers are multiplied by halves
+PAIRED_FROM: Final = 300  # digits: for so many sums it pays to make the multiples by all pairs of digits first
 PAIRED: Final = 16  # the largest base in which a pair of digits is counted in a byte
 AT_ONCE: Final = 2**26  # columns of one call: a fraction of a second
 
@@ -68,7 +69,7 @@ class LongArithmetic:
         """Return the product of two numbers of equally many digits, with twice as many."""
         size = len(x)
         if size < HALVED:
-            found = self._rows_added(x, y, pairs=True)
+            found = self._rows_added(x, y)
             self._tell(1)
             return found
         low = size // 2
@@ -97,12 +98,12 @@ class LongArithmetic:
         rows.into(out, upper, lower)
         self._count(kind, len(out))
 
-    def _rows_added(self, top: Bytes, bottom: Bytes, *, pairs: bool = False) -> Bytes:
+    def _rows_added(self, top: Bytes, bottom: Bytes) -> Bytes:
         """Return the product of two numbers, with as many digits as both have; digit by digit or by pairs of digits."""
         digits, step = self._places[bottom[::-1]], 1
         width = -(-(len(top) + 2) // LANES) * LANES
         multiples, lengths = self._multiples(top, np.unique(digits).tolist(), width)
-        if pairs and len(self._symbols) <= PAIRED:
+        if len(bottom) >= PAIRED_FROM and len(self._symbols) <= PAIRED:
             multiples, lengths = self._pairs_of(multiples, len(top) + 2)
             digits = np.append(digits, np.zeros(len(digits) % 2, np.uint8))
             digits, step = digits[1::2] * np.uint8(len(self._symbols)) + digits[::2], 2
@@ -118,8 +119,8 @@ class LongArithmetic:
             if added < 0:
                 raise NoColumnError
             self._count("add", added)
-            if self._total == len(digits):
-                self._tell(last - first)
+            if self._total == len(bottom):
+                self._tell(min(step * last, len(bottom)) - step * first)
         return row[len(row) - len(top) - len(bottom) :]
 
     def _pairs_of(self, multiples: Bytes, longest: int) -> tuple[Bytes, NDArray[np.int64]]:
