@@ -20,7 +20,7 @@ help:
 	@echo "make report          docs/lab.md and its figures again from results/lab"
 	@echo "make compare         published methods side by side, and docs/compare.md (up to an hour and a half; can be stopped)"
 	@echo "make compare-quick   the same cut short, into runs/compare-quick (a minute)"
-	@echo "make bench-training  fast against paper recipe, one run (about 15 minutes)"
+	@echo "make bench-training  fast against paper recipe and its earlier version, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
