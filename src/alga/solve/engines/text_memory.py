@@ -7,6 +7,7 @@ yet may be written to (`PyUnicode_New`).
 from __future__ import annotations
 
 import ctypes
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 _address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyUnicode_AsUTF8", ctypes.pythonapi))
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t, ctypes.c_uint32)(("PyUnicode_New", ctypes.pythonapi))
 
-LARGEST_ASCII = 127
+LARGEST_ASCII: Final = 127
 
 
 def viewed(text: str) -> NDArray[np.uint8]:
@@ -43,4 +44,5 @@ def new_text(size: int) -> tuple[str, NDArray[np.uint8]]:
 
 def _at(text: str) -> NDArray[np.uint8]:
     assert text.isascii()
-    return np.ctypeslib.as_array((ctypes.c_uint8 * len(text)).from_address(_address(text)))
+    memory: Any = (ctypes.c_uint8 * len(text)).from_address(_address(text))
+    return np.frombuffer(memory, np.uint8)

@@ -65,6 +65,21 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.bitcast(builder.gep(data, [arguments[1]]), _VECTOR.as_pointer())
 
 
+def _make_fetch(_: Any, array: Any, at: Any) -> Any:  # noqa: ARG001 - the names of its arguments
+    """Ask for the 64 bytes at a position to be brought nearer; nothing happens if they are not there."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.bitcast(_pointer(context, builder, signature, arguments), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), *[ir.IntType(32)] * 3])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [ir.IntType(8).as_pointer()], kind)
+        reading, near, data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
+        builder.call(fetch, [pointer, reading, near, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+_fetch: Any = intrinsic(_make_fetch)  # (array, at)
 _from: Any = intrinsic(_make_from)  # (array, at, least) -> 64 bits
 _mark: Any = intrinsic(_make_mark)  # (array, at, bits)
 
@@ -108,13 +123,21 @@ def run(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, work: B
     stop = len(upper)
     while stop > BLOCK and state >= 0:
         start = stop - BLOCK
-        state = run_block(plan, upper[start:stop], lower[start:stop], out[start:stop], state, work[:BLOCK])
+        state = run_block(
+            plan, upper[start:stop], lower[start:stop], out[start:stop], state, work[:BLOCK],
+            upper[max(0, start - BLOCK) : start], lower[max(0, start - BLOCK) : start],
+        )  # fmt: skip
         stop = start
-    return run_block(plan, upper[:stop], lower[:stop], out[:stop], state, work[:stop]) if state >= 0 else state
+    nothing = upper[:0]
+    if state >= 0:
+        state = run_block(plan, upper[:stop], lower[:stop], out[:stop], state, work[:stop], nothing, lower[:0])
+    return state
 
 
 @compiled
-def run_block(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, values: Bytes) -> int:
+def run_block(
+    plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, values: Bytes, soon: Bytes, soon_too: Bytes
+) -> int:
     """Do the same for columns that are few enough; `values` is as long as the others."""
     first, span, flip, shift = plan[0, 0, 0], plan[0, 0, 1], plan[0, 0, 2], plan[0, 0, 3]
     by_0, by_1, by_2, by_3 = plan[3, 1, 0], plan[3, 1, 1], plan[3, 1, 2], plan[3, 1, 3]
@@ -126,7 +149,7 @@ def run_block(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, v
         values[i] = np.uint8(upper[i] + (lower[i] ^ flip) + shift)
     if farthest > span:
         return -1
-    carry = _carried(plan, values, np.uint64(state))
+    carry = _carried(plan, values, np.uint64(state), soon, soon_too)
     for i in range(size):
         value = values[i]
         digit = np.uint8(value + by_0 + (by_1 if value >= from_1 else OFF))
@@ -139,13 +162,16 @@ def run_block(plan: Bytes, upper: Bytes, lower: Bytes, out: Bytes, state: int, v
 
 
 @compiled
-def _carried(plan: Bytes, values: Bytes, carry: np.uint64) -> np.uint64:
+def _carried(plan: Bytes, values: Bytes, carry: np.uint64, soon: Bytes, soon_too: Bytes) -> np.uint64:
     """Mark the values of columns after class 1; return the class after all of them."""
     keep_from, set_from, at = plan[1, 0, 1], plan[2, 0, 1], len(values)
     turn_keeps, turn_sets = np.uint64(0) - np.uint64(plan[1, 1, 0] & 1), np.uint64(0) - np.uint64(plan[2, 1, 0] & 1)
     more = plan[0, 1, 1] > 2 or plan[0, 1, 2] > 2  # right tables have one step each
     while at >= LANES:
         at -= LANES
+        if at < len(soon):
+            _fetch(soon, at)
+            _fetch(soon_too, at)
         keeps, sets = _from(values, at, keep_from) ^ turn_keeps, _from(values, at, set_from) ^ turn_sets
         if more:
             keeps, sets = keeps ^ _more(plan, 1, values, at), sets ^ _more(plan, 2, values, at)
@@ -194,7 +220,7 @@ def text_of(scan: Scan, upper: str, lower: str) -> str | None:
 @compiled
 def _run_texts(plan: Bytes, upper: Any, lower: Any, room: Bytes, state: int) -> int:
     size = len(upper)
-    return run_block(plan, upper, lower, room[:size], state, room[size:])
+    return run_block(plan, upper, lower, room[:size], state, room[size:], upper[:0], lower[:0])
 
 
 def _long_text_of(scan: Scan, upper: str, lower: str) -> str | None:
@@ -204,19 +230,18 @@ def _long_text_of(scan: Scan, upper: str, lower: str) -> str | None:
     heads = (text[: max(0, len(text) - width + LANES)] for text in (upper, lower))
     lead = (scan.text(*(head or scan.fill for head in heads)) or "")[:-LANES]
     text, out = new_text(len(lead) + width)
-    above, below, written = viewed(upper), viewed(lower), out[len(lead) :]
-    written.flags.writeable = True
-    fill, work = np.full(FILLED, ord(scan.fill), np.uint8), np.empty(BLOCK, np.uint8)
-    fill.flags.writeable = False
+    above, below, written, work = viewed(upper), viewed(lower), out[len(lead) :], np.empty(BLOCK, np.uint8)
     after = call(
         run, scan.plan, above[sizes[0] - both :], below[sizes[1] - both :], written[width - both :], scan.start, work
     )
-    for stop in range(width - both, 0, -FILLED):
-        rest = slice(max(0, stop - FILLED), stop)
-        filled = fill[: stop - rest.start]
-        rows = (above[rest], filled) if sizes[0] > sizes[1] else (filled, below[rest])
-        if after >= 0:
-            after = call(run, scan.plan, *rows, written[rest], after, work)
+    if both < width:
+        fill = np.full(min(FILLED, width - both), ord(scan.fill), np.uint8)
+        fill.flags.writeable = False
+        for stop in range(width - both, 0, -FILLED):
+            rest = slice(max(0, stop - FILLED), stop)
+            filled = fill[: stop - rest.start]
+            rows = (above[rest], filled) if sizes[0] > sizes[1] else (filled, below[rest])
+            after = call(run, scan.plan, *rows, written[rest], after, work) if after >= 0 else after
     if after < 0:
         return None
     out[: len(lead)] = np.frombuffer(lead.encode(), np.uint8)

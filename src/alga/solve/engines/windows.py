@@ -73,7 +73,7 @@ def _combine(
     """Write what all columns write; return the class after them, or -1 if a byte is not a digit."""
     if len(words) == 1:
         if len(out) == len(work):
-            return vector.run_block(plan, upper, lower, out, start, work)
+            return vector.run_block(plan, upper, lower, out, start, work, upper[:0], lower[:0])
         return vector.run(plan, upper, lower, out, start, work)
     after = loop.run(words, upper, lower, out, 8 * start, True)
     return after // 8 if after >= 0 else -1  # type: ignore[return-value]
