@@ -57,7 +57,8 @@ class Pairs:
     def answers(self, *, json: bool) -> Iterator[bytes]:
         """Yield the answers in blocks; a bad line is refused after all problems before it."""
         for block in self._blocks():
-            bulk = None if json else self._calculator.bulk(self._verb, LINE_COST * block.count(b"\n"))
+            lines = max(self._total, self._done + block.count(b"\n"))
+            bulk = None if json else self._calculator.bulk(self._verb, LINE_COST * lines)
             at, some = 0, PROBLEMS_PER_BATCH if bulk is None else 1
             while at < len(block):
                 if bulk is not None:
