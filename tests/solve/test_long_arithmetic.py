@@ -75,6 +75,16 @@ def test_products_by_halves_are_right(base: int, sizes: tuple[int, int], monkeyp
     assert len(told) == told[-1][1] or sizes[1] < 6
 
 
+def test_long_number_is_multiplied_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_arithmetic, "PIECE", 50)
+    monkeypatch.setattr(long_arithmetic, "PAIRED_FROM", 10)
+    rng = Random(7)
+    for sizes in ((200, 20), (101, 5), (51, 50), (150, 100)):
+        a, b = (drawn(rng, "0123456789", size) for size in sizes)
+        without = {kind: machine for kind, machine in machines().items() if kind != "sub"}
+        assert LongArithmetic(without).product(a, b) == str(int(a) * int(b))
+
+
 def test_long_products_by_halves_are_right() -> None:
     rng = Random(0)
     a, b = drawn(rng, "0123456789", 6000), drawn(rng, "0123456789", 2700)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HALVED: Final = 2600  # digits: longer numbers are multiplied by halves
 PAIRED_FROM: Final = 300  # digits: for so many sums it pays to make the multiples by all pairs of digits first
 PAIRED: Final = 16  # the largest base in which a pair of digits is counted in a byte
+PIECE: Final = 2**13  # digits: longer numbers are multiplied in pieces, so that all multiples stay in the cache
 AT_ONCE: Final = 2**26  # columns of one call: a fraction of a second
 
 Bytes = NDArray[np.uint8]
@@ -52,26 +53,27 @@ class LongArithmetic:
         """Return the product of two numbers, the first of which is at least as long."""
         self._add = Rows(self.machines["add"])
         x, y = (np.frombuffer(text.encode("ascii"), np.uint8) for text in (top, bottom))
-        if len(y) < HALVED or "sub" not in self.machines:
+        halved = len(y) >= HALVED and "sub" in self.machines
+        if not halved and len(x) <= PIECE:
             self._total = len(y)
-            return self._text(self._rows_added(x, y))
-        self._subtract = Rows(self.machines["sub"])
-        pieces = -(-len(x) // len(y))
-        self._total = pieces * _leaves(len(y))
-        found = self._zeros((pieces + 1) * len(y))
+            return self._text(self._rows_added(x, y, told=True))
+        if halved:
+            self._subtract = Rows(self.machines["sub"])
+        size = len(y) if halved else PIECE
+        pieces = -(-len(x) // size)
+        self._total = pieces * (_leaves(size) if halved else 1)
+        found = self._zeros(pieces * size + len(y))
         for i in range(pieces):
-            piece = self._filled(x[max(0, len(x) - (i + 1) * len(y)) : len(x) - i * len(y)], len(y))
-            end = len(found) - i * len(y)
-            self._add_at(found, end - 2 * len(y), end, self._by_halves(piece, y))
+            piece = self._filled(x[max(0, len(x) - (i + 1) * size) : len(x) - i * size], size)
+            end = len(found) - i * size
+            self._add_at(found, end - size - len(y), end, self._by_halves(piece, y) if halved else self._leaf(piece, y))
         return self._text(found)
 
     def _by_halves(self, x: Bytes, y: Bytes) -> Bytes:
         """Return the product of two numbers of equally many digits, with twice as many."""
         size = len(x)
         if size < HALVED:
-            found = self._rows_added(x, y)
-            self._tell(1)
-            return found
+            return self._leaf(x, y)
         low = size // 2
         high = size - low
         upper, lower = self._by_halves(x[:high], y[:high]), self._by_halves(x[high:], y[high:])
@@ -80,6 +82,11 @@ class LongArithmetic:
             self._into(self._subtract, "sub", middle, middle, self._filled(part, len(middle)))
         found = np.concatenate([upper, lower])
         self._add_at(found, 0, 2 * size - low, middle)
+        return found
+
+    def _leaf(self, x: Bytes, y: Bytes) -> Bytes:
+        found = self._rows_added(x, y)
+        self._tell(1)
         return found
 
     def _sum(self, x: Bytes, y: Bytes) -> Bytes:
@@ -98,7 +105,7 @@ class LongArithmetic:
         rows.into(out, upper, lower)
         self._count(kind, len(out))
 
-    def _rows_added(self, top: Bytes, bottom: Bytes) -> Bytes:
+    def _rows_added(self, top: Bytes, bottom: Bytes, *, told: bool = False) -> Bytes:
         """Return the product of two numbers, with as many digits as both have; digit by digit or by pairs of digits."""
         digits, step = self._places[bottom[::-1]], 1
         width = -(-(len(top) + 2) // LANES) * LANES
@@ -119,7 +126,7 @@ class LongArithmetic:
             if added < 0:
                 raise NoColumnError
             self._count("add", added)
-            if self._total == len(bottom):
+            if told:
                 self._tell(min(step * last, len(bottom)) - step * first)
         return row[len(row) - len(top) - len(bottom) :]
 
