@@ -74,7 +74,8 @@ def main() -> None:
     }
     print(f"medians of {options.seeds} seeds, {TASK}, one thread, seconds of the processor:")
     for goal, by_recipe in medians.items():
-        told = ", ".join(f"{name} {took:.2f} s ({took / by_recipe['fast']:.1f} times fast's)" for name, took in by_recipe.items())
+        ratios = {name: took / by_recipe["fast"] for name, took in by_recipe.items()}
+        told = ", ".join(f"{name} {took:.2f} s ({ratios[name]:.1f} times fast's)" for name, took in by_recipe.items())
         print(f"  {goal}: {told}")
     if options.out:
         content = {"task": TASK, "check_every": CHECK_EVERY, "threads": 1, "runs": found, "median_seconds": medians}
