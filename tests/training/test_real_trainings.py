@@ -32,7 +32,7 @@ def test_fast_recipe_reaches_the_full_certificate(seed: int, tmp_path: Path) -> 
 
 
 def test_recipe_and_seed_reproduce_the_shipped_adder(tmp_path: Path) -> None:
-    training = Training.start(tmp_path / "run", recipes.find("release"), seed=0)
+    training = Training.start(tmp_path / "run", recipes.find("release"), seed=0, threads=2)
     list(training.run())
     assert training.certificate is not None
     assert training.certificate.least_margin >= 14

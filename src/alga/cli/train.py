@@ -30,7 +30,7 @@ def train(
     like: Annotated[
         str | None, model_option("Repeat the training of this network: same recipe, seed and threads.", "--like")
     ] = None,
-    threads: Annotated[int | None, option("N", "CPU threads.", default="2")] = None,
+    threads: Annotated[int | None, option("N", "CPU threads.", default="1")] = None,
     device: Annotated[str | None, option("DEVICE", "auto, cpu, cuda or mps.", default="auto")] = None,
     steps: Annotated[int | None, option("N", "Give up after this many steps.", default="the recipe's")] = None,
     json: AsJson = False,

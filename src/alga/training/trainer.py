@@ -40,7 +40,7 @@ DEVICE_CHOICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
 MARGIN_NOISE: Final = 1e-3  # between batch sizes
 MOST_SKIPPED: Final = 10  # of these checks one is made whatever the loss
-DEFAULT_THREADS: Final = 2  # more do not help so small a network, and the number changes the rounding
+DEFAULT_THREADS: Final = 1  # a second does not help so small a network, and hurts on a busy machine
 
 
 class Training:
