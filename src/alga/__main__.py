@@ -25,7 +25,8 @@ def _exit_on_signal() -> None:
 
 
 def _exit_now(code: int) -> None:
-    """Exit without finalising Python: libraries that a signal interrupted half-way may crash there."""
+    """Exit without finalising Python: libraries that a signal interrupted half-way may crash there, or complain."""
+    sys.unraisablehook = lambda _: None
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:

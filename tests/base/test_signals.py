@@ -142,6 +142,32 @@ alga.__main__.main()
     assert (done.returncode, told) == (143, ["alga: stopped by SIGTERM"])
 
 
+@pytest.mark.parametrize("held", ["half_built = HalfBuilt()", "HalfBuilt.cycle()", "sys.half_built = HalfBuilt()"])
+def test_interrupted_libraries_do_not_complain(held: str) -> None:
+    script = f"""
+import gc, os, signal, sys
+import alga.__main__
+class HalfBuilt:
+    def __del__(self): raise AttributeError("half built")
+    @classmethod
+    def cycle(cls):
+        made = cls()
+        made.itself = made
+def work(*_, **__):
+    {held}
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+import alga.solve.calculator
+alga.solve.calculator.Calculator = work
+import atexit
+atexit.register(gc.collect)
+sys.argv = ["alga", "add", "1", "2"]
+alga.__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "alga: stopped by SIGTERM\n")
+
+
 def test_interrupted_libraries_cannot_crash_the_exit() -> None:
     script = """
 import os, signal, sys

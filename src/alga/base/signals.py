@@ -108,6 +108,17 @@ def _resending_dropped(resend: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextmanager
+def ignoring_finalisers() -> Iterator[None]:
+    """Say nothing of finalisers that fail: a signal may have left a library's object half built."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
 def catch_first_signal() -> Iterator[list[int]]:
     """Yield a list that collects the first signal, so that the current step can finish; raise on the second."""
     caught: list[int] = []

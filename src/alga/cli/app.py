@@ -239,6 +239,8 @@ def main() -> None:
         number = getattr(stopped, "number", signal.SIGINT)
         code = signals.exit_code(number)
         typer.echo(f"alga: stopped by {'SIGTERM' if number == signal.SIGTERM else 'Ctrl-C'}", err=True)
+        with signals.ignoring_finalisers():  # of what the interrupted functions held
+            stopped.__traceback__ = stopped.__context__ = stopped.__cause__ = None
     except OSError as problem:
         code = _say(str(one_line(problem)))
     except ImportError as problem:
