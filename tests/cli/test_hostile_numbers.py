@@ -11,14 +11,31 @@ from hypothesis import strategies as st
 
 from alga import tasks
 from alga.base.errors import AlgaError
-from alga.cli import operands
+from alga.base.progress import unwatched
 from alga.cli.app import MESSAGE_LENGTH, in_one_line
+from alga.cli.pairs import Pairs
 from alga.solve.calculator import Calculator
+from alga.solve.engines.bulk import Bulk
 from alga.tasks.numbers import number
 from tests.conftest import Alga
 from tests.runs.hostile_data import file_of, only_refused
 
-ADD = Calculator()
+
+class Careful(Calculator):
+    """Reads files of pairs line by line."""
+
+    def bulk(self, *_: object) -> None:
+        return None
+
+
+class InBulk(Calculator):
+    """Reads files of pairs in bulk from the first line on."""
+
+    def bulk(self, operation: str, cost: float) -> Bulk | None:
+        return super().bulk(operation, cost + 10**9)
+
+
+ADD, IN_BULK = Careful(), InBulk()
 
 
 @given(st.text() | st.text("0123456789abcdefghijklmnopqrstuvwxyzABCZ", min_size=1), st.integers(2, 36))
@@ -35,20 +52,29 @@ def test_any_text_is_a_number_or_is_refused(text: str, base: int) -> None:
 )
 def test_any_pairs_file_is_read_or_refused_with_a_line_number(given_lines: list[str], verb: str) -> None:
     with file_of("\n".join(given_lines).encode(errors="surrogatepass")) as path:
-        try:
-            for problems in operands.problems(str(path), verb, ADD):
-                assert all(len(problem) == 2 for problem in problems)
-        except AlgaError as problem:
-            assert str(problem).startswith("line ") or "something other than text" in str(problem)  # noqa: PT017
+        answers, problem = answered(ADD, verb, path)
+        assert problem is None or problem.startswith("line ") or "something other than text" in problem
+        assert answered(IN_BULK, verb, path) == (answers, problem)
 
 
-def test_pairs_file_is_read_in_bounded_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("alga.cli.operands.LONGEST_LINE", 50)
+def answered(calculator: Calculator, verb: str, path: Path) -> tuple[str, str | None]:
+    """Return the answers to a file of pairs, and why it was refused."""
+    answers: list[bytes] = []
+    try:
+        answers.extend(Pairs(calculator, verb, str(path), unwatched, 0).answers(json=False))
+    except AlgaError as problem:
+        return b"".join(answers).decode(), str(problem)
+    return b"".join(answers).decode(), None
+
+
+def test_pairs_file_is_read_in_bounded_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("alga.cli.pairs.CHARACTERS_PER_READ", 60)
+    monkeypatch.setattr("alga.cli.pairs.LONGEST_LINE", 50)
     (tmp_path / "pairs").write_text("1234567890 1234567890\n" * 9)
-    assert [len(problems) for problems in operands.problems(str(tmp_path / "pairs"), "add", ADD)] == [3, 3, 3]
+    pairs = Pairs(ADD, "add", str(tmp_path / "pairs"), unwatched, 0)
+    assert [block.count(b"\n") for block in pairs._blocks()] == [2, 3, 3, 1]
     (tmp_path / "pairs").write_text(f"1 2\n{'1' * 40} {'2' * 40}\n")
-    with pytest.raises(AlgaError, match="line 2: expected at most 50 characters"):
-        list(operands.problems(str(tmp_path / "pairs"), "add", ADD))
+    assert answered(ADD, "add", tmp_path / "pairs") == ("3\n", "line 2: expected at most 50 characters, got more")
 
 
 def test_endless_device_is_refused(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:

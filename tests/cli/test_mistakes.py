@@ -99,7 +99,7 @@ def test_bad_line_of_a_pairs_file_is_named(alga: Alga, tmp_path: Path, line: str
 def test_answers_before_a_bad_line_are_kept(
     verb: str, line: str, message: str, before: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 3)
+    monkeypatch.setattr("alga.cli.pairs.PROBLEMS_PER_BATCH", 3)
     (tmp_path / "pairs").write_text("8 2\n" * before + f"{line}\n8 2\n")
     result = alga(verb, "--pairs", tmp_path / "pairs")
     assert result.code == 2

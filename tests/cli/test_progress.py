@@ -16,6 +16,7 @@ from rich.console import Console
 from alga.base.errors import AlgaError
 from alga.cli import console
 from alga.research.studies import paper
+from alga.solve.calculator import Calculator
 from tests.conftest import Alga, tiny
 
 
@@ -94,7 +95,8 @@ def test_reproduction_progress_names_no_end_but_the_certificate(
 def test_pairs_progress_counts_problems_across_blocks(
     engine: str, named: bool, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alga.cli.operands.PAIRS_PER_BATCH", 4)
+    monkeypatch.setattr("alga.cli.pairs.PROBLEMS_PER_BATCH", 4)
+    monkeypatch.setattr(Calculator, "bulk", lambda *_: None)  # whether or not the compiler is loaded
     ticking(monkeypatch, 10.0)
     (tmp_path / "pairs").write_text("12 34\n" * 10)
     monkeypatch.setattr(sys, "stdin", io.StringIO("12 34\n" * 10))
