@@ -22,7 +22,7 @@ _BY_KIND: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
     },
     "overwritten before it is read": {
         "tasks/layouts.py": {"Layout.refusal": ["(self._admissible, 0) -> (self._admissible, 1)"]},
-        "solve/engines/loop.py": {"_run": ["np.uint64(0) -> np.uint64(1)"]},
+        "solve/engines/loop.py": {"run": ["np.uint64(0) -> np.uint64(1)"]},
         "tasks/domain.py": {"Domain.axes": ["context or '' -> context or 'XX'"]},
     },
     "the other case was taken before": {

@@ -49,6 +49,16 @@ def drawn(rng: Random, digits: str, size: int) -> str:
     return rng.choice(digits[1:]) + "".join(rng.choices(rng.choice([digits, digits[0] + digits[-1]]), k=size - 1))
 
 
+def right_product(base: int, sizes: tuple[int, int]) -> list[tuple[int, int]]:
+    """Multiply two numbers of these lengths; return the progress that was told."""
+    rng = Random(str(sizes))
+    a, b = (drawn(rng, digits_of(base), size) for size in sizes)
+    told: list[tuple[int, int]] = []
+    found = LongArithmetic(machines(base), lambda *state: told.append(state)).product(a, b)  # type: ignore[arg-type]
+    assert found == text_of(int(a, base) * int(b, base), base)
+    return told
+
+
 @pytest.mark.parametrize("base", BASES)
 def test_products_and_quotients_are_right(base: int) -> None:
     rng, digits = Random(base), digits_of(base)
@@ -66,11 +76,7 @@ def test_products_and_quotients_are_right(base: int) -> None:
 def test_products_by_halves_are_right(base: int, sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_arithmetic, "HALVED", 6)
     monkeypatch.setattr(long_arithmetic, "PAIRED_FROM", 4)
-    rng = Random(str(sizes))
-    a, b = (drawn(rng, digits_of(base), size) for size in sizes)
-    told: list[tuple[int, int]] = []
-    found = LongArithmetic(machines(base), lambda *state: told.append(state)).product(a, b)  # type: ignore[arg-type]
-    assert found == text_of(int(a, base) * int(b, base), base)
+    told = right_product(base, sizes)
     assert told[-1][0] == told[-1][1]
     assert len(told) == told[-1][1] or sizes[1] < 6
 
@@ -98,11 +104,7 @@ def test_products_by_pairs_of_digits_are_right(
 ) -> None:
     monkeypatch.setattr(long_arithmetic, "PAIRED_FROM", 5)
     monkeypatch.setattr(long_arithmetic, "AT_ONCE", 256)
-    rng = Random(str(sizes))
-    a, b = (drawn(rng, digits_of(base), size) for size in sizes)
-    told: list[tuple[int, int]] = []
-    found = LongArithmetic(machines(base), lambda *state: told.append(state)).product(a, b)  # type: ignore[arg-type]
-    assert found == text_of(int(a, base) * int(b, base), base)
+    told = right_product(base, sizes)
     assert told[-1] == (sizes[1], sizes[1])
 
 

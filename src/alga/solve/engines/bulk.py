@@ -146,7 +146,7 @@ def _numbers(data: Bytes, at: int, sign: int, spaces: bool) -> tuple[int, int, i
 @compiled
 def _write_columns(
     words: NDArray[np.uint64], upper: Bytes, lower: Bytes, fill: np.uint32, state: np.uint64, out: Bytes
-) -> int:
+) -> np.int64:
     """Write what every column writes, from the right; return the class after them, or -1 if two bytes are no column."""
     seen, size_a, size_b = np.uint64(0), len(upper), len(lower)
     for j in range(len(out)):
@@ -156,7 +156,7 @@ def _write_columns(
         seen |= word
         out[len(out) - 1 - j] = np.uint8(word >> state)
         state = (word >> (state + np.uint64(32))) & np.uint64(0x18)
-    return -1 if seen >> np.uint64(63) else np.int64(state >> np.uint64(3))  # type: ignore[return-value]
+    return np.int64(-1) if seen >> np.uint64(63) else np.int64(state >> np.uint64(3))
 
 
 @compiled

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 ZERO: Final = 64  # what a difference of 0 is counted as: a value is a byte
 AFTER: Final = 128  # added to a value in class 1
+KEPT: Final = 4096  # columns: integers of ones for longer numbers would take memory
 
 _integer = int.from_bytes
-
-Values = Mapping[int, tuple[tuple[str, int], ...]]  # value -> for each class, what is written and the next class
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Scan:
         above, below = upper.encode(), lower.encode()
         if above.strip(digits) or below.strip(digits):
             return None
-        values, ones = _integer(above, "big"), _ones(width)
+        values, ones = _integer(above, "big"), _kept_ones(width) if width <= KEPT else _ones(width)
         values += ZERO * ones - _integer(below, "big") if self.minus else _integer(below, "big")
         each = values.to_bytes(width, "big")
         keeps, sets = _integer(each.translate(self.keeps), "big"), _integer(each.translate(self.sets), "big")
@@ -67,9 +66,11 @@ class Scan:
         return plan_of(self)
 
 
-@lru_cache(maxsize=256)
 def _ones(width: int) -> int:
     return int.from_bytes(b"\1" * width, "big")
+
+
+_kept_ones = lru_cache(maxsize=256)(_ones)
 
 
 def scan_of(machine: Machine) -> Scan | None:

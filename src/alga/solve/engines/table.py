@@ -192,7 +192,8 @@ def long_arithmetic(
     if module is None:
         first.replayed += cost
         return None
-    return module.LongArithmetic(machines, watch, cancel)  # type: ignore[no-any-return]
+    made: LongArithmetic = module.LongArithmetic(machines, watch, cancel)
+    return made
 
 
 def load_compiled() -> None:

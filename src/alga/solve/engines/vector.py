@@ -30,7 +30,7 @@ _REVERSED: Final = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [*range(LAN
 _VECTOR: Final = ir.VectorType(ir.IntType(8), LANES)
 
 
-def _make_from(_: Any, array: Any, at: Any, least: Any) -> Any:  # noqa: ARG001 - the names of its arguments
+def _make_from(_: Any, array: Any, _at: Any, _least: Any) -> Any:
     """Return 64 bits: whether each of 64 bytes is at least a number, the last byte first."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -44,7 +44,7 @@ def _make_from(_: Any, array: Any, at: Any, least: Any) -> Any:  # noqa: ARG001 
     return types.uint64(array, types.intp, types.uint8), generate
 
 
-def _make_mark(_: Any, array: Any, at: Any, bits: Any) -> Any:  # noqa: ARG001 - the names of its arguments
+def _make_mark(_: Any, array: Any, _at: Any, _bits: Any) -> Any:
     """Set the highest bit of those of 64 bytes whose bit is set, the last byte first."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -65,7 +65,7 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.bitcast(builder.gep(data, [arguments[1]]), _VECTOR.as_pointer())
 
 
-def _make_fetch(_: Any, array: Any, at: Any) -> Any:  # noqa: ARG001 - the names of its arguments
+def _make_fetch(_: Any, array: Any, _at: Any) -> Any:
     """Ask for the 64 bytes at a position to be brought nearer; nothing happens if they are not there."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
