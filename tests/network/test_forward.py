@@ -9,6 +9,7 @@ import torch
 from alga.network.decoder import Decoder
 from alga.network.forward import forward
 from alga.network.generation import unfolded
+from alga.network.hook_points import hooked
 from alga.runs import Weights
 from alga.solve.solver import Solver
 
@@ -26,8 +27,10 @@ def test_probabilities_and_attentions_match_torch(name: str) -> None:
     assert [(step.tokens, step.generated) for step in plain] == [(step.tokens, step.generated) for step in opened]
     ids = torch.tensor([[run.config.tokens.ids[token] for token in step.tokens] for step in plain])
     attention: list[torch.Tensor] = []
-    with torch.inference_mode():  # in double precision: on `smallest`, torch's float32 error is 9e-6
-        probabilities = run.model.double()(ids, attention=attention).softmax(dim=-1).numpy()
+    watching = [(lambda name: name.endswith("hook_pattern"), lambda pattern, _: attention.append(pattern))]
+    with torch.inference_mode(), hooked(run.model, watching):  # in double: torch's float32 errs by 9e-6 on `smallest`
+        logits = run.model.double()(ids, every_position=True)
+    probabilities = logits[:, run.config.tokens.input_length :].softmax(dim=-1).numpy()
     for i, (ours, theirs) in enumerate(zip(plain, opened, strict=True)):
         assert ours.probabilities == pytest.approx(probabilities[i], abs=1e-6)
         assert ours.attention == pytest.approx(torch.stack(attention, dim=1)[i].numpy(), abs=1e-6)

@@ -9,6 +9,7 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.network.config import ModelConfig
 from alga.network.generation import unfolded
+from alga.network.hook_points import hooked
 from alga.network.model import Transformer
 from alga.network.tokens import Tokens
 
@@ -26,6 +27,13 @@ def ids(*rows: str) -> torch.Tensor:
     return torch.tensor([[tokens.ids[token] for token in row] for row in rows])
 
 
+def patterns(model: Transformer, ids_BL: torch.Tensor) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    with hooked(model, [(lambda name: name.endswith("hook_pattern"), lambda pattern, _: found.append(pattern))]):
+        model(ids_BL, every_position=True)
+    return found
+
+
 def test_papers_network_has_102464_parameters(model: Transformer) -> None:
     assert model.parameter_count == 102_464
 
@@ -41,19 +49,15 @@ def test_output_tokens_see_no_later_token(model: Transformer) -> None:
 
 
 def test_every_position_sees_the_prompt_and_the_start_token(model: Transformer) -> None:
-    weights: list[torch.Tensor] = []
-    model(ids("15C77\n15"), attention=weights)
-    for weights_BHLL in weights:
+    for weights_BHLL in patterns(model, ids("15C77\n15")):
         assert bool((weights_BHLL[..., :6] > 0).all())
         assert not weights_BHLL[:, :, :7, 7].any()
         assert not weights_BHLL[:, :, :6, 6].any()
 
 
-def test_attention_weights_sum_to_one_and_do_not_affect_the_output(model: Transformer) -> None:
+def test_attention_weights_sum_to_one(model: Transformer) -> None:
     prompts = ids("15C77\n15", "55PPP\n10")
-    weights: list[torch.Tensor] = []
-    looked = model(prompts, attention=weights)
-    assert torch.allclose(looked, model(prompts), atol=1e-5)
+    weights = patterns(model, prompts)
     assert [tuple(layer.shape) for layer in weights] == [(2, 2, 8, 8)] * 2
     assert all(torch.allclose(layer.sum(-1), torch.ones(2, 2, 8)) for layer in weights)
 
@@ -68,9 +72,16 @@ def test_attention_matches_torchs_own(model: Transformer) -> None:
     x_BLD = torch.randn(3, 8, 64)
     mask = model.mask[:8, :8]
     expected, weights = theirs(x_BLD, x_BLD, x_BLD, attn_mask=mask, average_attn_weights=False)
-    result, ours, _ = attention(x_BLD, mask, 0, None)
+    kept: list[torch.Tensor] = []
+    attention.pattern.register_forward_hook(lambda module, inputs, output: kept.append(output))
+    result, _ = attention(x_BLD, mask, 0, None)
     assert torch.allclose(result, expected, atol=1e-5)
-    assert torch.allclose(ours, weights, atol=1e-6)
+    assert torch.allclose(kept[0], weights, atol=1e-6)
+
+
+def test_positions_that_are_not_read_change_nothing(model: Transformer) -> None:
+    prompts = ids("15C77\n15", "55PPP\n10")
+    assert torch.allclose(model(prompts, every_position=True)[:, 5:], model(prompts), atol=1e-5)
 
 
 def test_cached_forward_matches_the_full_forward(model: Transformer) -> None:

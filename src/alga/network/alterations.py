@@ -16,6 +16,7 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
+from alga.network.hook_points import HookPoint
 from alga.network.kinds import AnyShape, new_module
 from alga.network.model import Attention, Layer, Transformer, attention_mask, position_rows
 from alga.network.reader import Reader, ReaderAttention, ReaderLayer
@@ -25,7 +26,7 @@ HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compa
 GLOBAL_HOOKS: Final = ("_global_forward_hooks", "_global_forward_pre_hooks")
 KINDS: Final = (
     Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
-    nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention,
+    nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention, HookPoint,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from alga.network.config import ModelConfig
+from alga.network.hook_points import HookPoint
 from alga.network.tokens import PAD_ID
 
 NO_ROW: Final = -1  # for a position without an embedding
@@ -57,25 +58,29 @@ class Attention(nn.Module):
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
+        self.queries, self.keys, self.values = HookPoint(), HookPoint(), HookPoint()
+        self.scores, self.pattern, self.mixed = HookPoint(), HookPoint(), HookPoint()
 
     def forward(
         self, x_BLD: Tensor, mask_QL: Tensor | None, skip: int, past: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """Attend from the positions after the first `skip`; return the result, the weights, keys and values."""
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Attend from the positions after the first `skip`; return the result, and keys and values."""
         B, L, D = x_BLD.shape
         queries = self.heads * self.query_width
         mapped = self.project_in(x_BLD)
-        q = mapped[..., :queries].view(B, L, self.heads, -1).transpose(1, 2)
-        k = q if self.shared_keys else mapped[..., queries:-D].view(B, L, self.heads, -1).transpose(1, 2)
-        v = mapped[..., -D:].view(B, L, self.heads, -1).transpose(1, 2)
+        q_BLHE = self.queries(mapped[..., :queries].view(B, L, self.heads, -1))
+        k_BLHE = self.keys(q_BLHE if self.shared_keys else mapped[..., queries:-D].view(B, L, self.heads, -1))
+        v_BLHE = self.values(mapped[..., -D:].view(B, L, self.heads, -1))
+        q, k, v = q_BLHE.transpose(1, 2), k_BLHE.transpose(1, 2), v_BLHE.transpose(1, 2)
         if past is not None:
             k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
         scores_BHQL = (q[:, :, skip:] / math.sqrt(self.query_width)) @ k.transpose(2, 3)
         if mask_QL is not None:
             scores_BHQL = scores_BHQL + mask_QL[skip:]
-        weights_BHQL = scores_BHQL.softmax(dim=-1)
-        mixed = F.dropout(weights_BHQL, self.dropout, self.training) @ v
-        return self.project_out(mixed.transpose(1, 2).reshape(B, L - skip, D)), weights_BHQL, (k, v)
+        weights_BHQL = self.pattern(self.scores(scores_BHQL).softmax(dim=-1))
+        mixed_BHQE = F.dropout(weights_BHQL, self.dropout, self.training) @ v
+        mixed_BQHE = self.mixed(mixed_BHQE.transpose(1, 2))
+        return self.project_out(mixed_BQHE.reshape(B, L - skip, D)), (k, v)
 
 
 class Layer(nn.Module):
@@ -96,14 +101,16 @@ class Layer(nn.Module):
             nn.Linear(config.hidden, config.width, config.biases == "all"),
             nn.Dropout(config.dropout),
         )
+        self.before, self.between, self.after = HookPoint(), HookPoint(), HookPoint()
 
     def forward(
         self, x_BLD: Tensor, mask_QL: Tensor | None, skip: int, past: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """Return the positions after the first `skip`, the attention weights, keys and values."""
-        attended_BQD, weights_BHQL, kept = self.attention(self.attention_norm(x_BLD), mask_QL, skip, past)
-        x_BQD = x_BLD[:, skip:] + attended_BQD
-        return x_BQD + self.feed_forward(self.feed_forward_norm(x_BQD)), weights_BHQL, kept
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return the positions after the first `skip`, and keys and values."""
+        x_BLD = self.before(x_BLD)
+        attended_BQD, kept = self.attention(self.attention_norm(x_BLD), mask_QL, skip, past)
+        x_BQD = self.between(x_BLD[:, skip:] + attended_BQD)
+        return self.after(x_BQD + self.feed_forward(self.feed_forward_norm(x_BQD))), kept
 
 
 class Transformer(nn.Module):
@@ -117,6 +124,7 @@ class Transformer(nn.Module):
         self.position_embedding = nn.Embedding(1 + max(rows), config.width)
         self.rows: Tensor
         self.register_buffer("rows", torch.tensor(rows), persistent=False)
+        self.position_embedded, self.logits = HookPoint(), HookPoint()
         self.embedding_dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.final_norm = nn.LayerNorm(config.width) if config.norms == "all" else nn.Identity()
@@ -130,30 +138,27 @@ class Transformer(nn.Module):
         """The number of trained parameters, each counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    def forward(self, ids_BL: Tensor, cache: Cache | None = None, attention: list[Tensor] | None = None) -> Tensor:
-        r"""Return the next token's logits at `\n` and at every position after it.
+    def forward(self, ids_BL: Tensor, cache: Cache | None = None, every_position: bool = False) -> Tensor:
+        r"""Return the next token's logits at `\n` and at every position after it, or at every position.
 
-        With a `cache`, `ids_BL` continue what the cache has read, and it grows; an empty one is filled. A list given
-        as `attention` receives each layer's weights over all positions (BHLL); the result is the same.
+        With a `cache`, `ids_BL` continue what the cache has read, and it grows; an empty one is filled.
         """
         past = cache[0][0].shape[2] if cache else 0
         end = past + ids_BL.shape[1]
-        x_BLD = self.token_embedding(ids_BL) + self.positions(past, end)
+        tokens_BLD = self.token_embedding(ids_BL)
+        x_BLD = tokens_BLD + self.position_embedded(self.positions(past, end).expand_as(tokens_BLD))
         x_BLD = self.embedding_dropout(x_BLD)
         mask_QL = self.mask[past:end, :end] if end > self.config.input_length + 1 else None
-        unread = max(0, self.config.input_length - past)  # prompt positions: nothing is read from their last layer
+        unread = 0 if every_position else max(0, self.config.input_length - past)  # of the prompt, in the last layer
         kept: Cache = []
         for i, layer in enumerate(self.layers):
-            skip = unread if i == len(self.layers) - 1 and attention is None else 0
-            x_BLD, weights_BHQL, keys_and_values = layer(x_BLD, mask_QL, skip, cache[i] if cache else None)
+            skip = unread if i == len(self.layers) - 1 else 0
+            x_BLD, keys_and_values = layer(x_BLD, mask_QL, skip, cache[i] if cache else None)
             kept.append(keys_and_values)
-            if attention is not None:
-                attention.append(weights_BHQL)
         if cache is not None:
             cache[:] = kept
-        if attention is not None:
-            x_BLD = x_BLD[:, unread:]
-        return F.linear(self.final_norm(x_BLD), self.vocabulary_weight)
+        logits_BQV: Tensor = self.logits(F.linear(self.final_norm(x_BLD), self.vocabulary_weight))
+        return logits_BQV
 
     @property
     def vocabulary_weight(self) -> Tensor:

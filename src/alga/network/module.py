@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +20,7 @@ from alga.base.errors import AlgaError
 from alga.network.alterations import alteration, hooks_of
 from alga.network.config import ModelConfig
 from alga.network.generation import Compiled, unfolded
+from alga.network.hook_points import hooked
 from alga.network.model import Cache, Transformer
 from alga.network.module_state import ModuleState
 from alga.network.reader import Reader
@@ -80,13 +81,16 @@ class OpenedModule(ABC, Generic[Net, Shape, Code]):
             raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
 
     @contextmanager
-    def in_float32(self) -> Iterator[None]:
-        """Run the module without dropout and in float32 whatever torch's settings, and restore them."""
+    def in_float32(self, gradients: bool = False) -> Iterator[None]:
+        """Run the module without dropout and in float32 whatever torch's settings, and restore them.
+
+        With `gradients`, torch keeps what it needs to differentiate the results.
+        """
         self._check_float32()
         training = self.model.training
         self.model.eval()
         try:
-            with torch.inference_mode(), torch.autocast(self.device.type, enabled=False), _exact_products():
+            with _recording(gradients), torch.autocast(self.device.type, enabled=False), _exact_products():
                 yield
         finally:
             self.model.train(training)
@@ -96,8 +100,12 @@ class Module(OpenedModule[Transformer, ModelConfig, Compiled]):
     """A network that answers prompts."""
 
     def generate(self, packed: bytes, prompts: int) -> tuple[list[list[int]], list[float], int]:
-        """Decode encoded prompts greedily; return ids padded with STOP_ID, least margins, and the number of calls."""
+        """Decode encoded prompts greedily; return ids padded with STOP_ID, least margins, and the number of calls.
+
+        If there are hooks, each call has all positions of all prompts, as they were when a cache was run.
+        """
         cache: Cache = []
+        watched = any(hooks_of(self.model))
         with self.in_float32():
             ids_BL = torch.frombuffer(bytearray(packed), dtype=torch.uint8).view(prompts, -1)
             ids_BL = ids_BL.to(self.device, torch.long)
@@ -106,25 +114,36 @@ class Module(OpenedModule[Transformer, ModelConfig, Compiled]):
             rows = torch.arange(prompts, device=ids_BL.device)  # those that have not stopped
             calls = 0
             for place in range(self.config.output_length):
-                best_B2 = self.model(ids_BL, cache)[:, -1].topk(2, dim=-1)
+                logits_BQV = self.model(ids_BL, every_position=True) if watched else self.model(ids_BL, cache)
                 calls += 1
-                ids_BL = best_B2.indices[:, :1]
-                written_BO[rows, place] = ids_BL[:, 0]
+                best_B2 = (logits_BQV[rows] if watched else logits_BQV)[:, -1].topk(2, dim=-1)
+                found_B1 = best_B2.indices[:, :1]
+                written_BO[rows, place] = found_B1[:, 0]
                 least_B[rows] = torch.minimum(least_B[rows], best_B2.values[:, 0] - best_B2.values[:, 1])
-                going_B = ids_BL[:, 0] != STOP_ID
+                going_B = found_B1[:, 0] != STOP_ID
                 if not bool(going_B.any()):
                     break
+                rows = rows[going_B]
+                if watched:
+                    ids_BL = torch.cat([ids_BL, written_BO[:, place : place + 1]], dim=1)
+                    continue
+                ids_BL = found_B1[going_B]
                 if not bool(going_B.all()):
-                    rows, ids_BL = rows[going_B], ids_BL[going_B]
                     cache[:] = [(keys[going_B], values[going_B]) for keys, values in cache]
             return written_BO.tolist(), least_B.tolist(), calls
 
+    def logits(self, ids_BL: NDArray[np.int64], gradients: bool = False) -> Tensor:
+        """Return the next token's logits at every position (BLV)."""
+        with self.in_float32(gradients):
+            logits_BLV: Tensor = self.model(torch.from_numpy(ids_BL).to(self.device), every_position=True)
+            return logits_BLV
+
     def forward(self, ids_BL: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return what `alga.network.forward` returns: probabilities (BOV) and attention weights (BNHLL)."""
-        attention: list[Tensor] = []
-        with self.in_float32():
-            logits_BOV = self.model(torch.from_numpy(ids_BL).to(self.device), attention=attention)
-            return logits_BOV.softmax(dim=-1).cpu().numpy(), torch.stack(attention, dim=1).cpu().numpy()
+        patterns: list[Tensor] = []
+        with hooked(self.model, [(lambda name: name.endswith("hook_pattern"), lambda it, _: patterns.append(it))]):
+            logits_BOV = self.logits(ids_BL)[:, self.config.input_length :]
+        return logits_BOV.softmax(dim=-1).cpu().numpy(), torch.stack(patterns, dim=1).cpu().numpy()
 
     def _code(self, stored: dict[str, Array]) -> Compiled:
         return Compiled(unfolded(stored, self.config), self.config)
@@ -145,6 +164,10 @@ class _Packed(Generic[Code]):
         if self.compiled is None or any(self.hooks) or [each._version for each in self.weights] != self.versions:
             return False
         return not closely or (self.state is not None and self.state.holds())
+
+
+def _recording(gradients: bool) -> AbstractContextManager[Any]:
+    return torch.enable_grad() if gradients else torch.inference_mode()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
+from alga.network.hook_points import HookPoint
 from alga.network.reader_config import SIDES, ReaderConfig
 from alga.tasks.whole import NEXT, OWN
 
@@ -26,7 +27,7 @@ class ReaderAttention(nn.Module):
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
-        self.heads, self.reach, self.keys, self.window = config.heads, config.reach, config.keys, config.window
+        self.heads, self.reach, self.window, self.by_content = config.heads, config.reach, config.window, config.keys
         self.distances = nn.Parameter(torch.zeros(config.heads, 2 * config.reach + 1))
         self.slopes = nn.Parameter(torch.ones(config.heads, SIDES))
         self.sinks = nn.Parameter(torch.zeros(config.heads))
@@ -35,21 +36,26 @@ class ReaderAttention(nn.Module):
         nn.init.xavier_uniform_(self.project_in.weight)
         nn.init.zeros_(self.project_in.bias)
         nn.init.zeros_(self.project_out.bias)
+        self.queries, self.keys, self.values = HookPoint(), HookPoint(), HookPoint()
+        self.scores, self.pattern, self.mixed = HookPoint(), HookPoint(), HookPoint()
 
     def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
         """Return the attention, and the logarithm of each weight before it is divided, the sink's last (BHLM)."""
         B, L, D = x_BLD.shape
-        parts = [part.view(B, L, self.heads, -1).transpose(1, 2) for part in self.project_in(x_BLD).split(D, dim=-1)]
+        *keyed, values = (part.view(B, L, self.heads, -1) for part in self.project_in(x_BLD).split(D, dim=-1))
+        v = self.values(values).transpose(1, 2)
         scores_BHLL = self.score(distance_BLL)
-        if self.keys:
-            scores_BHLL = scores_BHLL + (parts[0] / math.sqrt(D // self.heads)) @ parts[1].transpose(2, 3)
+        if self.by_content:
+            q, k = self.queries(keyed[0]).transpose(1, 2), self.keys(keyed[1]).transpose(1, 2)
+            scores_BHLL = scores_BHLL + (q / math.sqrt(D // self.heads)) @ k.transpose(2, 3)
         if self.window:
             hidden_BLL = hidden_BLL | (distance_BLL < OWN) | (distance_BLL > NEXT)
         scores_BHLL = scores_BHLL.masked_fill(hidden_BLL[:, None], -math.inf)
         sinks_BHL1 = self.sinks.view(1, -1, 1, 1).expand(B, -1, L, 1)
-        scores_BHLM = torch.cat([scores_BHLL, sinks_BHL1], dim=-1)
-        mixed = scores_BHLM.softmax(dim=-1)[..., :-1] @ parts[-1]
-        return self.project_out(mixed.transpose(1, 2).reshape(B, L, D)), scores_BHLM
+        scores_BHLM = self.scores(torch.cat([scores_BHLL, sinks_BHL1], dim=-1))
+        mixed_BHLE = self.pattern(scores_BHLM.softmax(dim=-1))[..., :-1] @ v
+        mixed_BLHE = self.mixed(mixed_BHLE.transpose(1, 2))
+        return self.project_out(mixed_BLHE.reshape(B, L, D)), scores_BHLM
 
     def score(self, distance_BLL: Tensor) -> Tensor:
         """Return the part of each score that depends on the coupled distance alone (BHLL)."""
@@ -70,12 +76,14 @@ class ReaderLayer(nn.Module):
         self.feed_forward = nn.Sequential(
             nn.Linear(config.width, config.hidden), nn.GELU(), nn.Linear(config.hidden, config.width)
         )
+        self.before, self.between, self.after = HookPoint(), HookPoint(), HookPoint()
 
     def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
         """Return the layer's result and its scores."""
+        x_BLD = self.before(x_BLD)
         attended_BLD, scores_BHLM = self.attention(self.attention_norm(x_BLD), distance_BLL, hidden_BLL)
-        x_BLD = x_BLD + attended_BLD
-        return x_BLD + self.feed_forward(self.feed_forward_norm(x_BLD)), scores_BHLM
+        x_BLD = self.between(x_BLD + attended_BLD)
+        return self.after(x_BLD + self.feed_forward(self.feed_forward_norm(x_BLD))), scores_BHLM
 
 
 class Reader(nn.Module):
@@ -89,6 +97,7 @@ class Reader(nn.Module):
         self.layers = nn.ModuleList(ReaderLayer(config) for _ in range(config.layers))
         self.final_norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, config.vocabulary, bias=False)
+        self.position_embedded, self.logits = HookPoint(), HookPoint()
 
     @property
     def parameter_count(self) -> int:
@@ -120,7 +129,7 @@ class Reader(nn.Module):
         A list given as `scores` receives each layer's scores (BHLM), the sink's last.
         """
         L = ids_BL.shape[1]
-        x_BLD = self.token_embedding(ids_BL) + self.part_embedding(parts_BL)
+        x_BLD = self.token_embedding(ids_BL) + self.position_embedded(self.part_embedding(parts_BL))
         distance_BLL = places_BL[:, None, :] - places_BL[:, :, None]
         later_LL = torch.ones(L, L, dtype=torch.bool, device=ids_BL.device).triu(1)
         hidden_BLL = later_LL | (places_BL < 0)[:, None, :]
@@ -128,5 +137,5 @@ class Reader(nn.Module):
             x_BLD, scores_BHLM = layer(x_BLD, distance_BLL, hidden_BLL)
             if scores is not None:
                 scores.append(scores_BHLM)
-        logits_BLV: Tensor = self.head(self.final_norm(x_BLD))
+        logits_BLV: Tensor = self.logits(self.head(self.final_norm(x_BLD)))
         return logits_BLV
