@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 from alga.network.config import ModelConfig
 from alga.network.generation import Compiled, unfolded
 from alga.network.step import Decode, Step
-from alga.network.tokens import Tokens
+from alga.network.tokens import START, STOP, Tokens
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from alga.network.model import Transformer
     from alga.network.module import Module, OpenedModule
 
@@ -110,6 +112,14 @@ class Detail:
     generated: tuple[str, ...]
     probabilities: Array  # generated tokens x vocabulary
     attention: Array  # layers x heads x positions x positions
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a network read and wrote in steps, by position: whether it was read, and the id written there, or -1."""
+
+    read_BL: NDArray[np.bool_]
+    written_BL: NDArray[np.int64]
 
 
 class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
@@ -203,6 +213,23 @@ class Decoder(GreedyDecoder["ModelConfig", "Transformer", "Module"]):
             text = self.tokens.text(ids)
             self._texts[ids] = text, self.tokens.output(text)
         return self._texts[ids]
+
+    def logits(self, texts: Sequence[str], gradients: bool = False) -> Tensor:
+        r"""Return the next token's logits at every position of texts: prompts, or prompts with `\n` and some output."""
+        return self._module.logits(np.array(self.tokens.texts(texts)), gradients)
+
+    def read(self, steps: Sequence[Step]) -> Reading:
+        """Run the torch module once over whole steps, so that hooks see them."""
+        tokens = self.tokens
+        most = tokens.output_length - 1
+        ids_BL = np.array(tokens.texts([f"{step.prompt}{START}{step.text[:most].ljust(most, STOP)}" for step in steps]))
+        self._module.logits(ids_BL)
+        read_BL, written_BL = np.zeros(ids_BL.shape, bool), np.full(ids_BL.shape, -1)
+        for step, read_L, written_L in zip(steps, read_BL, written_BL, strict=True):
+            end = tokens.input_length + len(step.text)
+            read_L[:end] = True
+            written_L[tokens.input_length : end] = [tokens.ids[token] for token in step.text]
+        return Reading(read_BL, written_BL)
 
     def detail(self, prompt: str, text: str) -> Detail:
         """Return the inside of the step in which the network wrote `text` for `prompt`."""

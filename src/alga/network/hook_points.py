@@ -100,7 +100,7 @@ def hooked(model: nn.Module, hooks: Hooks) -> Iterator[None]:
         yield
 
 
-def _call(hook: Hook, where: Hooked, module: nn.Module, inputs: Any, activation: Tensor) -> Tensor | None:
+def _call(hook: Hook, where: Hooked, _module: nn.Module, _inputs: Any, activation: Tensor) -> Tensor | None:
     return hook(activation, where)
 
 
@@ -121,5 +121,5 @@ def _path(name: str) -> str:
 
 
 def _advice(name: str, names: Sequence[str]) -> str:
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"they are {', '.join(names)}"
+    close = get_close_matches(name, names)
+    return f"did you mean {' or '.join(close)}?" if close else f"they are {', '.join(names)}"

@@ -6,7 +6,7 @@ Only networks that were opened as a torch module get here: for training, hooks, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -81,16 +81,13 @@ class OpenedModule(ABC, Generic[Net, Shape, Code]):
             raise AlgaError(f"expected a network in float32, got {self.model.vocabulary_weight.dtype}")
 
     @contextmanager
-    def in_float32(self, gradients: bool = False) -> Iterator[None]:
-        """Run the module without dropout and in float32 whatever torch's settings, and restore them.
-
-        With `gradients`, torch keeps what it needs to differentiate the results.
-        """
+    def in_float32(self, mode: Callable[[], AbstractContextManager[Any]] = torch.inference_mode) -> Iterator[None]:
+        """Run the module without dropout and in float32 whatever torch's settings, and restore them."""
         self._check_float32()
         training = self.model.training
         self.model.eval()
         try:
-            with _recording(gradients), torch.autocast(self.device.type, enabled=False), _exact_products():
+            with mode(), torch.autocast(self.device.type, enabled=False), _exact_products():
                 yield
         finally:
             self.model.train(training)
@@ -134,7 +131,7 @@ class Module(OpenedModule[Transformer, ModelConfig, Compiled]):
 
     def logits(self, ids_BL: NDArray[np.int64], gradients: bool = False) -> Tensor:
         """Return the next token's logits at every position (BLV)."""
-        with self.in_float32(gradients):
+        with self.in_float32(recording(gradients)):
             logits_BLV: Tensor = self.model(torch.from_numpy(ids_BL).to(self.device), every_position=True)
             return logits_BLV
 
@@ -166,8 +163,9 @@ class _Packed(Generic[Code]):
         return not closely or (self.state is not None and self.state.holds())
 
 
-def _recording(gradients: bool) -> AbstractContextManager[Any]:
-    return torch.enable_grad() if gradients else torch.inference_mode()
+def recording(gradients: bool) -> Callable[[], AbstractContextManager[Any]]:
+    """Return torch's mode for results that people go on computing with."""
+    return torch.enable_grad if gradients else torch.no_grad
 
 
 @contextmanager

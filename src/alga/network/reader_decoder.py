@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from alga.base.errors import AlgaError
 from alga.network.compiled_reader import CompiledReader, Ids
-from alga.network.decoder import GreedyDecoder, Source
+from alga.network.decoder import GreedyDecoder, Reading, Source
 from alga.network.reader_config import ReaderConfig
 from alga.network.step import Step
 from alga.network.texts import Texts
 from alga.tasks.whole import NEXT, OWN
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from alga.network.reader import Reader
     from alga.network.reader_module import ReaderModule
 
@@ -79,8 +82,29 @@ class ReaderDecoder(GreedyDecoder["ReaderConfig", "Reader", "ReaderModule"]):
 
     def by_torch(self, prompts: Sequence[str]) -> list[Step]:
         """Write the token of each situation by the torch module: for a second check, and for altered networks."""
-        ids, margins = self._module.situations(*self.tokens.situations(prompts)) if prompts else ([], [])
+        ids, margins = self._module.situations(*self._situations(prompts)) if prompts else ([], [])
         return self._steps(prompts, ids, margins)
+
+    def logits(self, texts: Sequence[str], gradients: bool = False) -> Tensor:
+        """Return the next token's logits at every position of texts that have as many tokens."""
+        if len({*map(len, texts)}) > 1:
+            raise AlgaError("expected texts of one length, got different lengths")
+        kinds_BL, places_BL = (np.array([*map(part, texts)]) for part in (self.tokens.kinds, self.tokens.places))
+        return self._module.logits(kinds_BL, places_BL, gradients)
+
+    def read(self, steps: Sequence[Step]) -> Reading:
+        """Run the torch module once over situations, so that hooks see them; the last position writes."""
+        from alga.network.reader_module import places_of
+
+        kinds_BN, distances_BN = self._situations([step.prompt for step in steps])
+        self._module.logits(kinds_BN, places_of(kinds_BN, distances_BN))
+        written_BN = np.full(kinds_BN.shape, -1)
+        written_BN[:, -1] = [self.tokens.ids[step.text] for step in steps]
+        return Reading(kinds_BN >= 0, written_BN)
+
+    def _situations(self, prompts: Sequence[str]) -> tuple[Ids, Ids]:
+        """Return the tokens of situations in rows of one width, so that hooks find the same position in any batch."""
+        return self.tokens.situations(prompts, self.tokens.most_seen)
 
     def continued(self, question: str, limit: int, watch: Callable[[int], None] = lambda _: None) -> Written:
         """Continue a question until the stop token, or for `limit` tokens; `watch` is told how many there are."""

@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alga.network.compiled_reader import CompiledReader, Ids
-from alga.network.module import Array, OpenedModule
+from alga.network.module import Array, OpenedModule, recording
 from alga.network.reader import Reader
 from alga.network.reader_config import ReaderConfig
 
 CHUNK: Final = 4096  # situations in one call of torch: bounds memory
+
+
+def places_of(kinds_BN: Ids, distances_BN: Ids) -> Ids:
+    """Return places for the tokens of situations, of which only the distances are known; negative for padding."""
+    return np.where(kinds_BN < 0, -1, 1 + distances_BN)
 
 
 class ReaderModule(OpenedModule[Reader, ReaderConfig, CompiledReader]):
@@ -31,7 +36,7 @@ class ReaderModule(OpenedModule[Reader, ReaderConfig, CompiledReader]):
         with self.in_float32():
             for start in range(0, len(kinds_BN), CHUNK):
                 chunk = slice(start, start + CHUNK)
-                logits_BV = self._last(kinds_BN[chunk], np.where(kinds_BN[chunk] < 0, -1, 1 + distances_BN[chunk]))
+                logits_BV = self._last(kinds_BN[chunk], places_of(kinds_BN[chunk], distances_BN[chunk]))
                 best_B2 = logits_BV.topk(2, dim=-1)
                 ids += best_B2.indices[:, 0].tolist()
                 margins += (best_B2.values[:, 0] - best_B2.values[:, 1]).tolist()
@@ -60,12 +65,19 @@ class ReaderModule(OpenedModule[Reader, ReaderConfig, CompiledReader]):
             self._last(kinds[None], places[None], found)
             return found[0][0, :, -1].double().cpu().numpy()
 
+    def logits(self, kinds_BN: Ids, places_BN: Ids, gradients: bool = False) -> Tensor:
+        """Return the next token's logits at every position (BNV); a negative place is padding."""
+        with self.in_float32(recording(gradients)):
+            return self._logits(kinds_BN, places_BN)
+
     def _last(self, kinds_BN: Ids, places_BN: Ids, scores: list[Tensor] | None = None) -> Tensor:
-        """Return the logits at the last position of each row; a negative place is padding."""
+        return self._logits(kinds_BN, places_BN, scores)[:, -1]
+
+    def _logits(self, kinds_BN: Ids, places_BN: Ids, scores: list[Tensor] | None = None) -> Tensor:
         known = torch.from_numpy(np.maximum(kinds_BN, 0)).to(self.device)
         ids, parts = known % self.config.vocabulary, known // self.config.vocabulary
         logits_BNV: Tensor = self.model(ids, parts, torch.from_numpy(places_BN).to(self.device), scores)
-        return logits_BNV[:, -1]
+        return logits_BNV
 
     def _code(self, stored: dict[str, Array]) -> CompiledReader | None:
         if self.config.layers > 1:

@@ -84,15 +84,20 @@ class Texts:
 
         return np.array(self.task.places(text), dtype=np.int64)
 
-    def situations(self, prompts: Sequence[str]) -> tuple[Ids, Ids]:
+    @cached_property
+    def most_seen(self) -> int:
+        """The most tokens of a situation."""
+        return max(len(self.task.seen(prompt)) for prompt in self.task.domain)
+
+    def situations(self, prompts: Sequence[str], width: int = 1) -> tuple[Ids, Ids]:
         """Return the kinds and distances of the tokens of situations, filled up in front with kind -1.
 
-        The token that writes is the last of each row.
+        The token that writes is the last of each row; a row has at least `width`.
         """
         import numpy as np
 
         seen = [self.task.seen(prompt) for prompt in prompts]
-        longest = max(map(len, seen), default=1)
+        longest = max(width, *map(len, seen))
         kinds = np.full((len(seen), longest), -1, dtype=np.int64)
         distances = np.zeros((len(seen), longest), dtype=np.int64)
         for row, tokens in enumerate(seen):

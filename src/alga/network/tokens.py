@@ -84,6 +84,24 @@ class Tokens:
             self.prompts(prompts)  # raises the right error
         return joined.translate(self._codes).encode("latin-1")
 
+    def texts(self, texts: Sequence[str]) -> list[list[int]]:
+        r"""Encode texts, each a prompt alone or a prompt, `\n` and the output so far; all have as many tokens.
+
+        >>> Tokens(vocabulary=tuple("PS01\nC"), input_length=3, output_length=2).texts(["10", "0\n"])
+        [[3, 2, 0, 4], [2, 0, 0, 4]]
+        """
+        rows = []
+        for text in texts:
+            prompt, _, written = text.partition(START)
+            rows.append(
+                [*self._encode(prompt, self.input_length), self.ids[START], *self._encode(written, len(written))]
+            )
+        if len({*map(len, rows)}) > 1:
+            raise AlgaError("expected texts that have written equally many tokens, got different numbers")
+        if rows and len(rows[0]) > self.input_length + self.output_length:
+            raise AlgaError(f"this network reads up to {self.output_length - 1} tokens of its output")
+        return rows
+
     def coded(self, text: str) -> bytes | None:
         """Return the ids of a text's tokens, one byte each; None if a character is not in the vocabulary."""
         return text.translate(self._codes).encode("latin-1") if self.ids.keys() >= set(text) else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from alga import runs, tasks
 from alga.base.cancellation import Cancellation
@@ -19,35 +19,31 @@ from alga.solve.engines import sequential
 from alga.solve.engines import table as table_engine
 from alga.solve.engines.machine import machine_of
 from alga.solve.engines.names import TRACED, check_engine
+from alga.solve.network import Network
 from alga.solve.plain import PlainNumbers
 from alga.solve.result import Result, Results
 from alga.tasks import Procedure, own
 from alga.tasks.numbers import number
 from alga.tasks.procedure import SEPARATOR
-from alga.trust.certificate import Certificate
-from alga.trust.table import Table, extract
+from alga.trust.table import Table
 
 if TYPE_CHECKING:
-    from alga.network.decoder import Decoder
-    from alga.network.kinds import AnyDecoder
-    from alga.network.reader_decoder import ReaderDecoder, Written
+    from alga.network.reader_decoder import Written
     from alga.solve.engines.bulk import Bulk
 
 DEFAULT_MODEL: Final = "addition"
 FEW: Final = 16  # problems: fewer are solved one by one
 
 
-class Solver:
+class Solver(Network):
     """A trained network that solves problems of its procedure, or of one of several."""
 
     def __init__(self, run: Run, procedure: Procedure | None = None) -> None:
-        self.run = run
-        self.trained = run.config.task
+        super().__init__(run)
         self.procedure = self.trained.procedure if procedure is None else procedure
         if self.procedure not in (self.trained.procedure, *self.trained.procedures):
             raise AlgaError(f"the model {run.name} was trained for {self.trained.name}, not for {self.procedure.name}")
         self.runners: dict[str, Solver] = {}  # by engine: other networks, loaded on first use
-        self._extracted: tuple[str, Table] | None = None
         self._plain: PlainNumbers | None = None
 
     @classmethod
@@ -55,62 +51,9 @@ class Solver:
         """Load a shipped network by name, or a run folder by path."""
         return cls(runs.load(model))
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the network as a run folder, with its certificate if it has one; the folder must be new or empty."""
-        with runs.claim(Path(folder)):
-            runs.save(Path(folder), self.run)
-
     def __repr__(self) -> str:
         strength = self.run.certificate.strength if self.certified and self.run.certificate else "not certified"
         return f"Solver({self.run.name}: {self.procedure.name}, {strength})"
-
-    # --- the network --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def decoder(self) -> AnyDecoder:
-        """The network itself, opened on first use."""
-        from alga.network.kinds import decoder_of
-
-        return decoder_of(self.run.weights, self.run.config.tokens)
-
-    @property
-    def reader(self) -> ReaderDecoder:
-        """The decoder of a network that reads whole texts."""
-        return cast("ReaderDecoder", self.decoder)
-
-    @property
-    def step_decoder(self) -> Decoder:
-        """The decoder of a network that answers prompts; refuses any other."""
-        _ = self.run.config.step_tokens
-        return cast("Decoder", self.decoder)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the network has a certificate, and for its weights as they are now."""
-        return self.run.certified
-
-    def decode(self, prompts: Sequence[str]) -> list[Step]:
-        """Run the network; while it claims its certificate, refuse an output that its table contradicts."""
-        return self._decode(self.run.claimed, self.decoder, prompts)
-
-    @property
-    def table(self) -> Table:
-        """The network's outputs on its whole domain: as certified, or extracted now if there is no certificate."""
-        if self.run.current and self.run.table is not None:
-            return self.run.table
-        sha256, altered = self.run.sha256, self.run.weights.altered
-        if altered or self._extracted is None or self._extracted[0] != sha256:
-            self.decoder.refresh()
-            table = extract(self.trained.domain, self.decoder)
-            self._extracted = None if altered else (sha256, table)  # a hook may answer differently next time
-            return table
-        return self._extracted[1]
-
-    def certify(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Certificate:
-        """Check the network as it is now on every prompt, whatever certificate it came with."""
-        certificate = self.run.judged(watch, cancel).certificate
-        assert certificate is not None
-        return certificate
 
     # --- what it can do -----------------------------------------------------------------------------------------------
 
@@ -281,19 +224,9 @@ class Solver:
 
         return lookahead.solve(self.trained, decode, problems, **options)
 
-    def _decode(self, claimed: Table | None, decode: Callable[..., list[Step]], *asked: Any) -> list[Step]:
-        steps = decode(*asked)
-        if claimed is not None:
-            claimed.refuse(self.run.name, ((step.prompt, step.output, step.text) for step in steps))
-        return steps
-
     def _continued(self, claimed: Table | None, question: str, limit: int, watch: Callable[[int], None]) -> Written:
         written = self.reader.continued(question, limit, watch)
         if claimed is not None:
             situations = self.reader.tokens.task.situations(question, written.text)
             claimed.refuse(self.run.name, zip(situations, written.text, written.text, strict=True))
         return written
-
-    @property
-    def _network_calls(self) -> int:
-        return self.decoder.network_calls if "decoder" in vars(self) else 0
