@@ -50,7 +50,7 @@ def test_patching_script_writes_what_it_finds(tmp_path: Path) -> None:
     specification.loader.exec_module(script)
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "interpretability.md", tmp_path / "docs")
-    script.write(tmp_path, ["9", "10"], ["77", "05"])
+    script.write(tmp_path, ["8", "9", "10"], ["77", "05"])
     record = json.loads((tmp_path / "results" / "patching.json").read_text())
     assert [head["changed"][0][0] for head in record["heads"]] == [0] * 4  # a context patched with itself
     committed = json.loads((ROOT / "results" / "patching.json").read_text())
