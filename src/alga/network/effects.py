@@ -88,6 +88,7 @@ class Effects:
         vector = torch.as_tensor(direction, dtype=torch.float32)
         vector = vector / vector.norm()
         usual = self._usual(name, by)
+        vector = vector.to(usual.device)
         if vector.shape != usual.shape[-1:]:
             raise AlgaError(f"{name} has {usual.shape[-1]} numbers, the direction has {vector.numel()}")
 
@@ -118,9 +119,9 @@ class Effects:
 
         def hooks(prompts: Sequence[str]) -> Hooks:
             cache, reading = self._read([name], [self.steps[sources[prompt]] for prompt in prompts])
-            there_BL = torch.from_numpy(reading.read_BL)
+            there_BL = torch.from_numpy(reading.read_BL).to(cache[name].device)
             if positions is not None:
-                chosen_L = torch.zeros(there_BL.shape[1], dtype=torch.bool)
+                chosen_L = torch.zeros_like(there_BL[0])
                 chosen_L[list(positions)] = True
                 there_BL = there_BL & chosen_L
             return [(name, partial(_patched, cache[name], there_BL, heads))]
@@ -137,10 +138,10 @@ class Effects:
         changes: dict[str, list[Change]] = {name: [] for name in names}
         for steps in _chunks([*self.steps.values()]):
             cache, reading = self._read(names, steps)
-            written_BL = torch.from_numpy(reading.written_BL) >= 0
+            written_BL = torch.from_numpy(reading.written_BL >= 0)
             for name, residual_BLD in cache.items():
                 with torch.inference_mode():
-                    ids_BL = (model.final_norm(residual_BLD) @ model.vocabulary_weight.T).argmax(dim=-1)
+                    ids_BL = (model.final_norm(residual_BLD) @ model.vocabulary_weight.T).argmax(dim=-1).cpu()
                 for step, ids_L, written_L in zip(steps, ids_BL, written_BL, strict=True):
                     text = "".join(vocabulary[i] for i in ids_L[written_L].tolist())
                     changes[name] += [Change(step.prompt, step.text, text)] * (text != step.text)
@@ -163,13 +164,12 @@ class Effects:
         if by not in MEANS:
             raise AlgaError(f"an activation is set to its mean or to zero, got {by!r}")
         if name not in self._means:
-            total = torch.zeros(1)
-            count_L = torch.zeros(1)
+            total = count_L = torch.zeros(())
             for steps in _chunks([*self.steps.values()]):
                 cache, reading = self._read([name], steps)
-                there_BL = torch.from_numpy(reading.read_BL)
-                total = total + _spread(there_BL, cache[name]).mul(cache[name]).sum(dim=0)
-                count_L = count_L + there_BL.sum(dim=0)
+                there_BL = torch.from_numpy(reading.read_BL).to(cache[name].device)
+                total = _spread(there_BL, cache[name]).mul(cache[name]).sum(dim=0) + total
+                count_L = there_BL.sum(dim=0) + count_L
             self._means[name] = total / _spread(count_L.clamp_min(1)[None], total[None])[0]
         return self._means[name] if by == "mean" else torch.zeros_like(self._means[name])
 
@@ -207,7 +207,7 @@ def _patched(
     there = _spread(there_BL[:, None, :L] if pairs else there_BL[:, :L], activation)
     if heads is not None:
         axis = 1 if pairs else 2
-        chosen = torch.zeros(activation.shape[axis], dtype=torch.bool)
+        chosen = torch.zeros(activation.shape[axis], dtype=torch.bool, device=activation.device)
         chosen[list(heads)] = True
         there = there & chosen.view([-1 if i == axis else 1 for i in range(activation.dim())])
     return torch.where(there, source, activation)
