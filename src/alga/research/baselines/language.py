@@ -61,7 +61,7 @@ class CausalTransformer(nn.Module):
         mask_LL = torch.full((end, end), -math.inf, device=ids_BL.device).triu(1)[past:]
         kept: Cache = []
         for i, layer in enumerate(self.layers):
-            x_BLD, _, keys_and_values = layer(x_BLD, mask_LL, 0, cache[i] if cache else None)
+            x_BLD, keys_and_values = layer(x_BLD, mask_LL, 0, cache[i] if cache else None)
             kept.append(keys_and_values)
         if cache is not None:
             cache[:] = kept
