@@ -57,8 +57,10 @@ def _shown(token: str) -> str:
     return "\\n" if token == START else token
 
 
-def _text(x: float, y: float, text: str, *, size: int = 14, ink: str = FAINT, weight: int = 400, anchor: str = "") -> str:
-    style = f'font-size="{size}" font-weight="{weight}" fill="{ink}" text-anchor="{anchor or "middle"}"'
+def _text(
+    x: float, y: float, text: str, *, size: int = 14, ink: str = FAINT, weight: int = 400, anchor: str = "middle"
+) -> str:
+    style = f'font-size="{size}" font-weight="{weight}" fill="{ink}" text-anchor="{anchor}"'
     return f'<text x="{x:g}" y="{y:g}" {style}>{text}</text>'
 
 

@@ -62,7 +62,7 @@ html_use_index = html_show_copyright = False
 pygments_dark_style = "github-dark"
 
 
-def _add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
+def _add_navigation(_app: Sphinx, page: str, source: list[str]) -> None:
     """Append the navigation to the start page as it is read."""
     if page == root_doc:
         trees = (["```{toctree}", ":hidden:", f":caption: {part}", "", *pages, "```", ""] for part, pages in parts())
