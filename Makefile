@@ -13,7 +13,7 @@ help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
 	@echo "make serve           set up, then the page in the browser: type two numbers, watch, look inside, break it"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
-	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
+	@echo "make test-slow       the slow tests: trainings, kills, the wheel and the site in clean environments"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
 	@echo "make lab             the paper's open questions, 475 runs (three to four hours; can be stopped), and docs/lab.md"
 	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
