@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+import alga as package
 from alga import runs
 from alga.network.model import Transformer
 from alga.solve.solver import Solver
@@ -47,6 +48,12 @@ def test_margin_of_the_guarantee_is_the_proven_one() -> None:
     margin = {bound.arithmetic: bound.margin for bound in held.proof.bounds}["float32"]
     assert margin is not None
     assert f"leads by {at_least(margin, 2)} logits or more in float32" in " ".join(GUARANTEE.split())
+
+
+def test_reference_has_every_public_name() -> None:
+    reference = "".join(page.read_text() for page in (DOCS / "reference").glob("*.rst"))
+    documented = set(re.findall(r"auto\w+:: alga\.(\w+)$", reference, flags=re.MULTILINE))
+    assert documented == set(package.__all__)
 
 
 @pytest.mark.parametrize(("kind", "shown"), [("first", r"55PPP\n10S"), ("second", r"15C77\n15S")])

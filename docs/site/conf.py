@@ -74,6 +74,13 @@ def parts() -> list[tuple[str, list[str]]]:
     return [(part, pages) for part, pages in NAVIGATION.items() if pages]
 
 
+def _without_factories(_app: Sphinx, *about: object) -> tuple[str, str] | None:
+    """Return a dataclass's signature with `...` for a default that is made anew, which has no name in Python."""
+    *_, signature, returned = about
+    return (signature.replace("<factory>", "..."), returned) if isinstance(signature, str) else None
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", _add_navigation)
+    app.connect("autodoc-process-signature", _without_factories)
