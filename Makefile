@@ -1,19 +1,19 @@
 # `make demo` and `make test` need Python 3.11 or later with pip, and nothing else: each sets up .venv by itself, once.
 
-PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python; do \
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
 # pip of the Python outside: a Python without ensurepip (Debian's) makes an environment without pip.
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots patching prove faults fuzz load mutants seal clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots patching prove faults fuzz load mutants seal docs mask-figure dist clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
 	@echo "make serve           set up, then the page in the browser: type two numbers, watch, look inside, break it"
 	@echo "make test            set up, then lint, types, doctests and fast tests (under 3 minutes)"
-	@echo "make test-slow       the slow tests: trainings, kills, the wheel in a clean environment"
+	@echo "make test-slow       the slow tests: trainings, kills, the wheel and the site in clean environments"
 	@echo "make reproduce       the paper's experiments from nothing, and docs/paper.md (half an hour; can be stopped)"
 	@echo "make lab             the paper's open questions, 475 runs (three to four hours; can be stopped), and docs/lab.md"
 	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
@@ -31,6 +31,9 @@ help:
 	@echo "make load            ten minutes of honest and hostile clients at one server, and the page's section on it"
 	@echo "make mutants         change the core one expression at a time, and see that a test notices (hours; SAMPLE=12 a file; can be stopped)"
 	@echo "make seal            write the hashes of the shipped networks' files again, after one was changed on purpose"
+	@echo "make docs            these pages, the notebooks and the API reference as a site, in the folder site (half a minute)"
+	@echo "make mask-figure     the pictures of docs/how-it-works.md again, from the shipped network's mask"
+	@echo "make dist            wheel and source archive in the folder dist, checked as PyPI will check them"
 	@echo "make format          format and mend what can be mended"
 	@echo "make clean           remove the environment and caches"
 
@@ -118,6 +121,20 @@ mutants: .venv/.installed-dev
 seal: .venv/.installed
 	$(BIN)/python -c "from alga import runs; from alga.runs import checksums; [checksums.seal(runs.SHIPPED / name) for name in runs.shipped()]"
 
+# Every warning is an error: a broken link or anchor, a page that the navigation forgets, a signature that cannot be read.
+docs: .venv/.installed-docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env -c docs/site -d build/doctrees . site
+	@echo "site/index.html"
+
+mask-figure: .venv/.installed-train
+	$(BIN)/python docs/mask_figure.py
+
+dist: .venv/.installed-release
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+
 .venv/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or later found; name one with make PYTHON=…" >&2; exit 1; }
 	@echo "Setting up .venv (once) …"
@@ -145,5 +162,13 @@ seal: .venv/.installed
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
+.venv/.installed-docs: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+.venv/.installed-release: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[release]'
+	@touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

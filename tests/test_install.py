@@ -27,7 +27,7 @@ def test_wheel_runs_without_torch_in_a_clean_environment(tmp_path: Path) -> None
     python = tmp_path / "clean" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
-    (wheel,) = tmp_path.glob("alga-*.whl")
+    (wheel,) = tmp_path.glob("alga_adder-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "alga/runs/models/addition/model.safetensors" in names
     assert "alga/py.typed" in names
@@ -61,7 +61,7 @@ def test_wheel_runs_without_torch_in_a_clean_environment(tmp_path: Path) -> None
     assert (answer.json()["answer"], answer.json()["certified"]) == ("74550", True)
     assert (step.json()["text"], len(step.json()["attention"])) == ("15S", 2)
     done = subprocess.run([command, "train"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    needed = "alga: this needs torch: in ALGA's checkout, pip install -e '.[train]'\n"
+    needed = "alga: this needs torch: pip install 'alga-adder[train]'\n"
     assert (done.returncode, done.stderr) == (2, needed)
 
 

@@ -42,4 +42,4 @@ def test_missing_extra_is_a_one_line_error(arguments: tuple[str, ...], lacking: 
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("alga: ")
-    assert line.endswith(f"needs {lacking}: in ALGA's checkout, pip install -e '.[train]'")
+    assert line.endswith(f"needs {lacking}: pip install 'alga-adder[train]'")

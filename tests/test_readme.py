@@ -144,7 +144,7 @@ def test_sha256sum_reads_the_checksums() -> None:
 
 
 INSTALLING = re.compile(
-    r"""\b(?:pip3?|pipx|uv|poetry|conda)\b[^\n;&|`]*\b(?:install|add)\s[^\n;&|`]*?(?<![\w./'"=-])alga\b"""
+    r"""\b(?:pip3?|pipx|uv|poetry|conda)\b[^\n;&|`]*\b(?:install|add)\s[^\n;&|`]*?(?<![\w./'"=-])alga\b(?!-adder)"""
 )
 
 
@@ -168,7 +168,13 @@ def test_no_page_installs_the_unrelated_alga_package() -> None:
         "pip install numpy alga",
     ):
         assert sends_to_the_index(wrong), wrong
-    for right in ("pip install -e '.[lab]'", "pip install git+https://example.org/alga", "pip install .; alga add 1 2"):
+    for right in (
+        "pip install -e '.[lab]'",
+        "pip install git+https://example.org/alga",
+        "pip install .; alga add 1 2",
+        "pip install 'alga-adder[train]'",
+        "pip install alga-adder",
+    ):
         assert not sends_to_the_index(right), right
     texts = {"", ".md", ".ipynb", ".html", ".js", ".py", ".toml", ".txt", ".cff", ".yml", ".yaml", ".json"}
     tops = ("*", "docs/**/*", "src/**/*", "benchmarks/**/*", ".ci/**/*", ".github/**/*")

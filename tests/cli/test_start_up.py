@@ -54,7 +54,7 @@ def test_one_gigabyte_of_address_space_is_enough(arguments: list[str]) -> None:
     ("package", "arguments", "said"),
     [
         ("numba", "add 1 2 --engine sequential", "alga: numba cannot be loaded: "),
-        ("torch", "train --out nowhere", "alga: this needs torch: in ALGA's checkout, pip install -e '.[train]'"),
+        ("torch", "train --out nowhere", "alga: this needs torch: pip install 'alga-adder[train]'"),
     ],
 )
 def test_missing_library_is_a_one_line_error(package: str, arguments: str, said: str, tmp_path: Path) -> None:

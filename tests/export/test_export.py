@@ -69,7 +69,7 @@ def test_impossible_export_is_a_one_line_error(
 
 def test_missing_export_packages_error_says_how_to_install(adder: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    hint = r"ONNX export needs onnxruntime: in ALGA's checkout, pip install -e '.\[export\]'"
+    hint = r"ONNX export needs onnxruntime: pip install 'alga-adder\[export\]'"
     with pytest.raises(AlgaError, match=hint):
         export.onnx(adder)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import alga
 from alga import tasks
 from alga.network.config import ModelConfig
 from alga.network.decoder import CHUNK, Decoder
@@ -135,7 +136,7 @@ def test_machine_description_names_the_backend_used() -> None:
     decoder = Solver.load("parity").decoder
     assert decoder.machine == {
         "platform": f"{platform.system()} {platform.machine()}", "device": "cpu", "threads": 1,
-        "python": platform.python_version(), "alga": metadata.version("alga"), "numba": metadata.version("numba"),
+        "python": platform.python_version(), "alga": alga.__version__, "numba": metadata.version("numba"),
     }  # fmt: skip
     _ = decoder.model  # loads torch, which is then named
     assert decoder.machine["torch"] == metadata.version("torch")

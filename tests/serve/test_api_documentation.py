@@ -54,7 +54,7 @@ def test_missing_server_packages_error_says_how_to_install(alga: Alga, monkeypat
     monkeypatch.delattr("alga.serve.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused = alga("serve", "--no-open")
-    line = "alga: alga serve needs uvicorn: in ALGA's checkout, pip install -e '.[serve]'\n"
+    line = "alga: alga serve needs uvicorn: pip install 'alga-adder[serve]'\n"
     assert (refused.code, refused.err) == (2, line)
 
 

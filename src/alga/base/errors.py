@@ -68,19 +68,19 @@ def one_line(problem: OSError) -> AlgaError:
 def missing_extra(what: str, package: str | None, extra: str) -> AlgaError:
     """Return the error for an optional package that is not installed.
 
-    The message says "checkout" because the `alga` on PyPI is another project.
+    The command needs no release on PyPI: pip sees that `alga-adder` is installed, and adds what the extra asks for.
 
     >>> str(missing_extra("alga serve", "uvicorn", "serve"))
-    "alga serve needs uvicorn: in ALGA's checkout, pip install -e '.[serve]'"
+    "alga serve needs uvicorn: pip install 'alga-adder[serve]'"
     """
-    return AlgaError(f"{what} needs {package}: in ALGA's checkout, pip install -e '.[{extra}]'")
+    return AlgaError(f"{what} needs {package}: pip install 'alga-adder[{extra}]'")
 
 
 def unloaded(problem: ImportError) -> AlgaError:
     """Return the error for an optional package whose import failed.
 
     >>> str(unloaded(ModuleNotFoundError("No module named 'torch'", name="torch")))
-    "this needs torch: in ALGA's checkout, pip install -e '.[train]'"
+    "this needs torch: pip install 'alga-adder[train]'"
     """
     package = (problem.name or "").partition(".")[0]
     if isinstance(problem, ModuleNotFoundError) and package in EXTRAS:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+import alga
 from alga.network.config import ModelConfig
 from alga.network.generation import Compiled, unfolded
 from alga.network.step import Decode, Step
@@ -83,11 +84,12 @@ class GreedyDecoder(ABC, Generic[Shape, Net, Work]):
     @property
     def machine(self) -> dict[str, str | int]:
         """Hardware and versions that it computes with; torch is included if the network was opened in it."""
-        packages = ("alga", "numba") if self._source.opened is None else ("alga", "torch", "numba")
+        packages = ("numba",) if self._source.opened is None else ("torch", "numba")
         return {
             "platform": f"{platform.system()} {platform.machine()}",
             **({"device": "cpu", "threads": 1} if self._source.opened is None else self._module.machine),
             "python": platform.python_version(),
+            "alga": alga.__version__,  # whatever the distribution is called
             **{package: metadata.version(package) for package in packages},
         }
 

@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+import alga
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.research.bench import methods as compared
@@ -251,8 +252,8 @@ def _any_int() -> Iterator[None]:
 
 def _machine() -> dict[str, Any]:
     found = {"platform": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
-    found["python"] = platform.python_version()
-    for package in ("alga", "torch", "numpy", "numba", "gmpy2"):
+    found |= {"python": platform.python_version(), "alga": alga.__version__}
+    for package in ("torch", "numpy", "numba", "gmpy2"):
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     return found
