@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve screenshots prove faults fuzz load mutants seal clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots prove faults fuzz load mutants seal clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
+	@echo "make tools           exported folders in the real transformers, TransformerLens and nnsight (about 4 minutes)"
 	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
 	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
 	@echo "make fuzz            coverage-guided fuzzing of everything that reads a stranger's file (SECONDS=60 a target)"
@@ -92,6 +93,9 @@ serve: .venv/.installed-serve
 
 screenshots: .venv/.installed-dev
 	$(BIN)/python docs/screenshots.py
+
+tools: .venv/.installed-dev
+	ALGA_REQUIRE=tools $(BIN)/pytest -s -q tests/export/test_tools.py
 
 prove: .venv/.installed
 	$(BIN)/alga certify --all --proof

@@ -30,7 +30,7 @@ from alga.trust.table import Table
 from tests.conftest import ROOT, Alga
 
 PAGE = ROOT / "docs" / "export.md"
-TABLE_PROGRAM, ONNX_PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[2:]
+TABLE_PROGRAM, ONNX_PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[2:4]
 
 
 def random_reader(base: int = 10, **shape: Any) -> Solver:

@@ -13,9 +13,6 @@ from alga.cli import options
 from alga.cli.console import check_folder, check_out, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from alga.base.progress import Watch
     from alga.network.kinds import AnyShape
     from alga.solve.solver import Solver
     from alga.tasks import Task
@@ -63,7 +60,7 @@ def export(
     from alga.solve.solver import Solver
 
     if format in formats.FOLDERS:
-        _export_folder(Solver.load(model), formats.FOLDERS[format], format, out)
+        _export_folder(Solver.load(model), format, out)
         return
     check_out(out)
     ways = {**formats.FORMATS, "page": single.page}
@@ -78,22 +75,21 @@ def export(
     typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers {_asked(solver)}")
 
 
-def _export_folder(
-    solver: Solver, make: Callable[[Solver, Watch], dict[str, bytes]], format: str, out: Path
-) -> None:
+def _export_folder(solver: Solver, chosen: str, out: Path) -> None:
     """Write a format that is a folder; it must be new or empty."""
+    from alga import export as formats
     from alga import runs
     from alga.base.folders import Folder
 
     check_folder(out)
     with progress("exporting") as watch:
-        content = make(solver, watch)
+        content = formats.FOLDERS[chosen](solver, watch)
     with runs.claim(out):
         folder = Folder(out)
         for name, data in content.items():
             folder.write(name, data)
     size = sum(map(len, content.values()))
-    typer.echo(f"{out}: {format}, {len(content)} files, {size:,} bytes, the network's answers {_asked(solver)}")
+    typer.echo(f"{out}: {chosen}, {len(content)} files, {size:,} bytes, the network's answers {_asked(solver)}")
 
 
 def _asked(solver: Solver) -> str:

@@ -30,15 +30,15 @@ print(tokenizer.decode(outputs[0]))  # {text}
 print(tokenizer.number(outputs[0]))  # {number}
 """
 READ_STEPS: Final = (
-    "One token is one character. The tokenizer pads a prompt with `P` to {} tokens and appends a newline; the network",
-    "writes its output and `S`. `P` is part of the prompt: it is attended to, and the attention mask is not used.",
-    "Logits have a meaning from the newline on. Problems of several columns need the loop over the columns, which is in",
-    "the package `alga`, not in this folder.",
+    "One token is one character. The tokenizer pads a prompt with `P` to {} tokens and appends a newline; the",
+    "network writes its output and `S`. `P` is part of the prompt: it is attended to, and the attention mask is not",
+    "used. Logits have a meaning from the newline on. Problems of several columns need the loop over the columns,",
+    "which is in the package `alga`, not in this folder.",
 )
 READ_READER: Final = (
-    "One token is one character. The network writes the sum with its units first, then `S`; `tokenizer.number` reads it",
-    "as people write numbers. Rows of a batch are padded on the left and masked (`padding=True`). Write numbers without",
-    "leading zeros. Logits have a meaning from `=` on.",
+    "One token is one character. The network writes the sum with its units first, then `S`; `tokenizer.number` reads",
+    "it as people write numbers. Rows of a batch are padded on the left and masked (`padding=True`). Write numbers",
+    "without leading zeros. Logits have a meaning from `=` on.",
 )
 
 

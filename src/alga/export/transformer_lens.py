@@ -92,7 +92,7 @@ def _weights(solver: Solver, shape: ModelConfig) -> dict[str, Array]:
         "head.weight": full["head.weight"],
     }
     norms = {"ln_out": "final_norm"} if shape.norms == "all" else {}
-    linear = {}
+    linear: dict[str, str] = {}
     for i in range(shape.layers):
         layer = f"layers.{i}"  # here and there
         if shape.norms == "all":

@@ -22,7 +22,7 @@ class AlgaReaderTokenizer(PreTrainedTokenizer):
 
     def __init__(self, vocab_file: str, **settings: Any) -> None:
         self.tokens: dict[str, int] = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
-        self.texts = {index: token for token, index in self.tokens.items()}
+        self.texts: dict[int, str] = {index: token for token, index in self.tokens.items()}
         super().__init__(**settings)
 
     @property

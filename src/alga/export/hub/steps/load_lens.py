@@ -22,7 +22,7 @@ ARCHITECTURE = "TransformerLensNative"
 
 
 def load(folder: str | Path) -> TransformerBridge:
-    """Return the network; its logits are those of every position, and have a meaning from `\\n` on."""
+    r"""Return the network; its logits are those of every position, and have a meaning from `\n` on."""
     settings = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     config = TransformerBridgeConfig(**settings["bridge"])
     model = NativeModel(config)
@@ -34,9 +34,7 @@ def load(folder: str | Path) -> TransformerBridge:
     hidden[:, : settings["input_length"] + 1] = False
     for block in model.layers:
         block.attn.causal_mask, block.attn.scale = hidden, settings["attention_divisor"]
-    return build_bridge_from_module(
-        model.eval(), ARCHITECTURE, tl_config=config, model_name=f"alga-{settings['task']}"
-    )
+    return build_bridge_from_module(model.eval(), ARCHITECTURE, tl_config=config, model_name=f"alga-{settings['task']}")
 
 
 def tokens(folder: str | Path, prompts: Sequence[str]) -> Tensor:

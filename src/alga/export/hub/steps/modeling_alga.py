@@ -13,7 +13,7 @@ from .network_alga import Seen, StepNetwork
 
 
 class AlgaStepForCausalLM(PreTrainedModel, GenerationMixin):
-    """The network with logits at every position; those before `\\n` have no meaning."""
+    r"""The network with logits at every position; those before `\n` have no meaning."""
 
     config_class = AlgaStepConfig
     base_model_prefix = "network"

@@ -44,9 +44,7 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.project_out = nn.Linear(width, width, bias) if out else nn.Identity()
 
-    def forward(
-        self, x_BQD: Tensor, mask_QL: Tensor, layer: int, cache: Cache | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x_BQD: Tensor, mask_QL: Tensor, layer: int, cache: Cache | None = None) -> tuple[Tensor, Tensor]:
         """Return the result and the weights (BHQL)."""
         B, Q, D = x_BQD.shape
         queries = self.heads * self.query_width
@@ -75,9 +73,7 @@ class Layer(nn.Module):
             nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width, biases == "all"), nn.Dropout(dropout)
         )
 
-    def forward(
-        self, x_BQD: Tensor, mask_QL: Tensor, layer: int, cache: Cache | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x_BQD: Tensor, mask_QL: Tensor, layer: int, cache: Cache | None = None) -> tuple[Tensor, Tensor]:
         """Return the layer's result and its attention weights."""
         attended_BQD, weights_BHQL = self.attention(self.attention_norm(x_BQD), mask_QL, layer, cache)
         x_BQD = x_BQD + attended_BQD
@@ -125,9 +121,7 @@ class StepNetwork(nn.Module):
         if not tied:
             self.head = nn.Linear(width, vocabulary, bias=False)
 
-    def forward(
-        self, ids_BQ: Tensor, past: int = 0, cache: Cache | None = None, seen: Seen | None = None
-    ) -> Tensor:
+    def forward(self, ids_BQ: Tensor, past: int = 0, cache: Cache | None = None, seen: Seen | None = None) -> Tensor:
         r"""Return the next token's logits at every given position; they have a meaning from `\n` on.
 
         With a `cache`, the given positions continue the `past` ones that it holds.

@@ -21,7 +21,7 @@ class AlgaStepTokenizer(PreTrainedTokenizer):
 
     def __init__(self, vocab_file: str, input_length: int = 0, **settings: Any) -> None:
         self.tokens: dict[str, int] = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
-        self.texts = {index: token for token, index in self.tokens.items()}
+        self.texts: dict[int, str] = {index: token for token, index in self.tokens.items()}
         self.input_length = input_length
         super().__init__(input_length=input_length, **settings)
 
