@@ -33,7 +33,7 @@ TOOLS = ROOT / "tests" / "tools"
 PAGE = (ROOT / "docs" / "export.md").read_text()
 SUMS = 300
 SHAPES = {f"shape-{i}": options for i, options in enumerate(STEP_SHAPES.values())}
-FEW = 1e-6  # of the largest logit: more than rounding in another order makes
+ROUNDING = 1e-5  # of the largest logit: more than another order of the same operations makes
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_tool_has_the_networks_logits_on_every_prompt(
     expected, result = load_file(folder / f"{name}.safetensors")["logits"], found[name][tool]
     show(f"{name}, {tool}", result)
     assert result["rows"] == result["equal"] == len(expected) == {"addition": 2300, "smallest": 2100}.get(name, 6)
-    assert result["largest"] <= 10 * FEW * max(1.0, float(expected.abs().max()))
+    assert result["largest"] <= ROUNDING * max(1.0, float(expected.abs().max()))
 
 
 @pytest.mark.parametrize("name", ["addition", "smallest", *SHAPES])

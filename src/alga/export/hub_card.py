@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from alga import __version__, runs
+import alga
+from alga import runs
 from alga.runs.card import STEPS, TEXT, plain
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate
 
-TAGS: Final = ("alga", "arithmetic", "length-generalization", "verification", "interpretability", "custom_code")
+TAGS: Final = ("alga", "math", "length-generalization", "verification", "interpretability", "custom_code")
 OPEN_STEPS: Final = """\
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -67,7 +68,7 @@ def card(solver: Solver, right: int) -> str:
             "",
             *_claims(solver, right, held),
             "",
-            f"Written by `alga export --format hf`, version {__version__}.",
+            f"Written by `alga export --format hf`, version {alga.__version__}.",
             "",
         ]
     )
