@@ -31,4 +31,5 @@ def imports_of(path: Path) -> set[tuple[str, bool]]:
     return found
 
 
-FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
+HUB = SOURCE / "export" / "hub"  # copied into exported folders: others run it, and it imports nothing of alga
+FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py" and HUB not in path.parents]

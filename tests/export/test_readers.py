@@ -30,7 +30,7 @@ from alga.trust.table import Table
 from tests.conftest import ROOT, Alga
 
 PAGE = ROOT / "docs" / "export.md"
-TABLE_PROGRAM, ONNX_PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[2:]
+TABLE_PROGRAM, ONNX_PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[2:4]
 
 
 def random_reader(base: int = 10, **shape: Any) -> Solver:
@@ -228,8 +228,8 @@ def test_runtime_that_differs_in_one_situation_or_sum_is_refused() -> None:
     solver, situation = random_reader(2), "01+11=1"
     token = solver.decode([situation])[0].text
     other = next(each for each in "01" if each != token)
-    shown = next(each for each in readers._situations(solver) if each.name == situation)
-    (long,) = [each for each in readers._sums(solver) if len(each.written) > 90]
+    shown = next(each for each in readers.all_situations(solver) if each.name == situation)
+    (long,) = [each for each in readers.some_sums(solver) if len(each.written) > 90]
 
     def run(
         feed: dict[str, np.ndarray], wrong: readers.Reading | None, batched: bool, tokens_too: bool
@@ -238,7 +238,7 @@ def test_runtime_that_differs_in_one_situation_or_sum_is_refused() -> None:
             logits = solver.run.model(*map(torch.from_numpy, feed.values())).numpy()
         tokens = logits.argmax(axis=-1)
         if wrong is not None and batched == (len(feed["ids"]) > 1):
-            inputs = readers._feed([wrong], 5)
+            inputs = readers.inputs_of([wrong], 5)
             for row in range(len(tokens)):
                 real = feed["places"][row] >= 0
                 if all(np.array_equal(feed[name][row, real], inputs[name][0]) for name in feed):

@@ -10,10 +10,11 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli import options
-from alga.cli.console import check_out, progress
+from alga.cli.console import check_folder, check_out, progress
 
 if TYPE_CHECKING:
     from alga.network.kinds import AnyShape
+    from alga.solve.solver import Solver
     from alga.tasks import Task
 
 
@@ -21,50 +22,80 @@ def export(
     given: Annotated[
         list[str],
         options.model_argument(
-            "[MODEL] OUT", f"A network's name or run folder ({options.ADDER} if left out), and the file to write."
+            "[MODEL] OUT",
+            f"A network's name or run folder ({options.ADDER} if left out), and the file or new folder to write.",
         ),
     ],
     format: Annotated[  # noqa: A002 - the option's name
         str | None,
-        options.option("FORMAT", "onnx, table or page.", default="by the file's ending: .onnx, .json or .html"),
+        options.option(
+            "FORMAT",
+            "onnx, table or page; hf or transformer-lens for a folder.",
+            default="by the file's ending: .onnx, .json or .html",
+        ),
     ] = None,
     model: options.OldModel = None,
     task: options.OwnTask = None,
 ) -> None:
-    """Write a network to a file for other programs.
+    """Write a network to a file or folder for other programs.
 
     As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; or as HTML, the
-    page of `alga serve` in one file.
+    page of `alga serve` in one file. As a folder for Hugging Face transformers (hf) or for TransformerLens.
 
     Examples:
       alga export adder.onnx
       alga export runs/mine table.json
       alga export adder.html
+      alga export whole whole-hf --format hf
+      alga export smallest smallest-lens --format transformer-lens
 
     """
     *named, file = given
     if len(named) > 1:
         raise AlgaError(f"expected a network and a file, got {len(given)} arguments (see alga export --help)")
     model, out = options.one_model(named[0] if named else None, model), Path(file)
-    check_out(out)
     options.load_own_task(task)
     from alga import export as formats
     from alga.serve import single
     from alga.solve.solver import Solver
 
+    if format in formats.FOLDERS:
+        _export_folder(Solver.load(model), format, out)
+        return
+    check_out(out)
     ways = {**formats.FORMATS, "page": single.page}
     chosen = {**formats.FORMAT_OF_SUFFIX, ".html": "page"}.get(out.suffix) if format is None else format
     if chosen not in ways:
         got = f"the file name {out.name}" if format is None else format
-        raise AlgaError(f"expected a format of {', '.join(ways)}, got {got}")
+        raise AlgaError(f"expected a format of {', '.join([*ways, *formats.FOLDERS])}, got {got}")
     solver = Solver.load(model)
     with progress("exporting") as watch:
         data = ways[chosen](solver, watch)
     files.write(out, data)
-    answers = f"to all {len(solver.trained.domain):,} prompts"
-    if solver.own_engine == "whole":
-        answers = f"in all {len(solver.trained.domain):,} situations"
-    typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers {answers}")
+    typer.echo(f"{out}: {chosen}, {len(data):,} bytes, the network's answers {_asked(solver)}")
+
+
+def _export_folder(solver: Solver, chosen: str, out: Path) -> None:
+    """Write a format that is a folder; it must be new or empty."""
+    from alga import export as formats
+    from alga import runs
+    from alga.base.folders import Folder
+
+    check_folder(out)
+    with progress("exporting") as watch:
+        content = formats.FOLDERS[chosen](solver, watch)
+    with runs.claim(out):
+        folder = Folder(out)
+        for name, data in content.items():
+            folder.write(name, data)
+    size = sum(map(len, content.values()))
+    typer.echo(f"{out}: {chosen}, {len(content)} files, {size:,} bytes, the network's answers {_asked(solver)}")
+
+
+def _asked(solver: Solver) -> str:
+    """Return what all of a network's answers are to, in words."""
+    what = "in all {:,} situations" if solver.own_engine == "whole" else "to all {:,} prompts"
+    return what.format(len(solver.trained.domain))
 
 
 def import_(

@@ -1,8 +1,9 @@
 """A network as files for other programs: its step (or all of a reader of whole texts) as ONNX, its table as JSON.
 
-`FORMATS` maps a format's name to its function, `FORMAT_OF_SUFFIX` a file's ending to its format.
+`FORMATS` maps a format's name to its function, `FORMAT_OF_SUFFIX` a file's ending to its format. `FOLDERS` has the
+formats that are folders: for Hugging Face transformers, and for TransformerLens.
 """
 
-from alga.export.formats import FORMAT_OF_SUFFIX, FORMATS, onnx, table
+from alga.export.formats import FOLDERS, FORMAT_OF_SUFFIX, FORMATS, onnx, table
 
-__all__ = ["FORMATS", "FORMAT_OF_SUFFIX", "onnx", "table"]
+__all__ = ["FOLDERS", "FORMATS", "FORMAT_OF_SUFFIX", "onnx", "table"]

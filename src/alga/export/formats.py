@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.export import readers
+from alga.export import hugging_face, readers, transformer_lens
 from alga.export.onnx_file import check_installed, onnx_file, session_of
 from alga.export.provenance import provenance
 from alga.network.tokens import START, STOP_ID
@@ -142,4 +142,8 @@ def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
 
 
 FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {"onnx": onnx, "table": table}
+FOLDERS: Final[dict[str, Callable[[Solver, Watch], dict[str, bytes]]]] = {
+    "hf": hugging_face.folder,
+    "transformer-lens": transformer_lens.folder,
+}
 FORMAT_OF_SUFFIX: Final = {".onnx": "onnx", ".json": "table"}

@@ -114,16 +114,16 @@ def _compare(solver: Solver, run: Run, watch: Watch) -> None:
     """Refuse a file that continues something differently from the network here, in a batch or alone."""
     import torch  # noqa: PLC0415 - a table is exported without it
 
-    vocabulary, situations = solver.reader.tokens.vocabulary, _situations(solver)
+    vocabulary, situations = solver.reader.tokens.vocabulary, all_situations(solver)
     batches = [situations[start : start + BATCH] for start in range(0, len(situations), BATCH)]
     done, total = 0, len(situations)
-    for batch in [*batches, _sums(solver)]:
-        feed = _feed(batch, len(vocabulary))
+    for batch in [*batches, some_sums(solver)]:
+        feed = inputs_of(batch, len(vocabulary))
         together = run(feed)
         with torch.no_grad():
             expected = solver.run.model(*map(torch.from_numpy, feed.values())).numpy()
         for row, reading in enumerate(batch):
-            alone, last = run(_feed([reading], len(vocabulary))), slice(-len(reading.written), None)
+            alone, last = run(inputs_of([reading], len(vocabulary))), slice(-len(reading.written), None)
             for tokens, logits in ((together[0][row], together[1][row]), (alone[0][0], alone[1][0])):
                 written = "".join(vocabulary[i] for i in tokens[last].tolist())
                 if written != reading.written:
@@ -145,7 +145,7 @@ def _check_logits(reading: Reading, found: Logits, expected: Logits) -> None:
         )
 
 
-def _situations(solver: Solver) -> list[Reading]:
+def all_situations(solver: Solver) -> list[Reading]:
     """Return every situation as if nothing else were in the text, with the token that follows."""
     domain = list(solver.trained.domain)
     kinds, distances = solver.reader.tokens.situations(domain)
@@ -153,7 +153,7 @@ def _situations(solver: Solver) -> list[Reading]:
     return [Reading(step.prompt, row[row >= 0], 1 + apart[row >= 0], step.text) for step, row, apart in rows]
 
 
-def _sums(solver: Solver) -> list[Reading]:
+def some_sums(solver: Solver) -> list[Reading]:
     """Return sums of several lengths with the network's own continuation: a file may be fixed to one length."""
     texts, rng, draw = solver.reader.tokens, Random(0), next(iter(solver.procedure.families().values()))
     found = []
@@ -165,7 +165,7 @@ def _sums(solver: Solver) -> list[Reading]:
     return found
 
 
-def _feed(readings: Sequence[Reading], vocabulary: int) -> Feed:
+def inputs_of(readings: Sequence[Reading], vocabulary: int) -> Feed:
     """Return the inputs of the network, filled up in front with places of -1."""
     import numpy as np  # noqa: PLC0415 - so that this file is quick to import
 

@@ -1,0 +1,1 @@
+"""A network that reads whole texts: its files in a Hugging Face folder."""
