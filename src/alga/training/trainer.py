@@ -25,7 +25,7 @@ from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
 from alga.runs.config import Config, Recipe
-from alga.training import metrics
+from alga.training import checks
 from alga.training.checkpoint import Checkpoint, settings_of
 from alga.training.initial_weights import initial_network
 from alga.training.learner import Learner
@@ -209,9 +209,9 @@ class Training:
     def _check(self, began: float) -> Progress:
         domain = self.config.task.domain
         if self.recipe.check_below and isinstance(self._sampler, Sampler):
-            measured = metrics.measure_forced(domain, self._decoder, self._sampler)
+            measured = checks.measure_forced(domain, self._decoder, self._sampler)
         else:
-            measured = metrics.measure(domain, self._decoder, self._sampler)
+            measured = checks.measure(domain, self._decoder, self._sampler)
         return Progress(
             **measured,
             step=self.step,
