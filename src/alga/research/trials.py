@@ -18,6 +18,7 @@ from alga.research.sweeps import Row, Settings
 from alga.runs.config import Recipe
 from alga.tasks import own
 from alga.training import recipes
+from alga.training.changes import changed
 
 if TYPE_CHECKING:
     from alga.training.trainer import Training
@@ -117,17 +118,6 @@ def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[i
     """
     choices = [dict(zip(changes, values, strict=True)) for values in itertools.product(*changes.values())]
     return [settings(changed(recipe, choice), seed, **more) for choice in choices for seed in seeds]
-
-
-def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some settings changed; refuse unknown settings and tasks."""
-    known = [field.name for field in dataclasses.fields(Recipe) if field.name != "name"]
-    for name in changes:
-        if name not in known:
-            raise AlgaError(f"a recipe has no setting {name!r}; there are {', '.join(known)}")
-    changed = dataclasses.replace(recipe, **changes)
-    changed.network()
-    return changed
 
 
 def read(path: Path) -> list[Settings]:
