@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.errors import AlgaError
 from alga.research import statistics
+from alga.research.kept_runs import FILES, KEPT, packed
 from alga.research.sweeps import Row, Settings
 from alga.runs.config import Recipe
 from alga.tasks import own
@@ -31,7 +32,8 @@ MAX_PLAN_BYTES: Final = 2**20
 def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
     """Return one run's settings: the recipe without its default values, and the seed.
 
-    `to_the_end` continues training after the certificate; `wrong_at` lists steps at which wrong prompts are recorded.
+    `to_the_end` continues training after the certificate; `wrong_at` lists steps at which wrong prompts are recorded;
+    with `keep`, the result holds the files of the run (`kept_runs.py`).
     """
     unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
     used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
@@ -74,6 +76,7 @@ def trained(given: Settings) -> tuple[Training, dict[str, Any]]:
         "sha256": training.as_run().sha256,
         "curve": curve,
         **({"wrong_at": wrong_at} if "wrong_at" in given else {}),
+        **({FILES: packed(training.as_run())} if "keep" in given else {}),
     }
 
 
@@ -130,7 +133,7 @@ def read(path: Path) -> list[Settings]:
         content = tomllib.loads(text.decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise AlgaError(f"{path} is not a TOML plan: {problem}") from None
-    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
+    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list, "keep": str}
     for name, value in content.items():
         if name not in known:
             raise AlgaError(f"{path}: expected {', '.join(known)}, got {name!r}")
@@ -145,9 +148,12 @@ def read(path: Path) -> list[Settings]:
     count = len(runs) * math.prod(map(len, axes.values())) * len(seeds)
     if not 0 < count <= MAX_RUNS:
         raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {count:,}")
+    keep = {"keep": content["keep"]} if "keep" in content else {}
+    if keep and content["keep"] not in KEPT:
+        raise AlgaError(f"{path}: keep must be one of {', '.join(KEPT)}, got {content['keep']!r}")
     plan = []
     for changes in runs:
         if not isinstance(changes, dict):
             raise AlgaError(f"{path}: each of runs must be a table of changes, got {changes!r}")
-        plan += grid(changed(recipe, changes), axes, seeds)
+        plan += grid(changed(recipe, changes), axes, seeds, **keep)
     return plan

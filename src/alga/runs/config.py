@@ -251,7 +251,7 @@ def _task(content: dict[str, Any], folder: Path) -> Task:
         kind = kind if isinstance(kind, str) and kind.isidentifier() else "CLASS"
         in_file = own.FILE_AND_CLASS.fullmatch(named)
         python, option = (repr(named), named) if in_file else (kind, f"FILE.py:{kind}")
-        how = f"pass alga.load({str(folder)!r}, task={python}), or --task {option} on the command line"
+        how = f"use alga.load({str(folder)!r}, task={python}), or --task {option} on the command line"
         raise AlgaError(f"unknown task {name!r}, one of your own: {how}") from None
     return tasks.stated(name, source, content.get("behaviour", ""))
 

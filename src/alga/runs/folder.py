@@ -175,13 +175,18 @@ def _ours(certificate: Certificate, config: Config) -> bool:
 
 def save(place: Folder | Path, run: Run) -> None:
     """Write a run; until all of it is written, readers find the old files."""
-    if not run.certified:
-        run = dataclasses.replace(run, certificate=None, table=None)
-    written = {configs.CONFIG: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
-    written |= _judgement(run, run.config.model.parameters)
+    written = contents(run)
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
     checksums.replace(Folder.of(place), written, gone=[name for name in JUDGEMENT if name not in written])
+
+
+def contents(run: Run) -> dict[str, bytes]:
+    """Return the files of a run by name; only a certified run has a certificate and a table."""
+    if not run.certified:
+        run = dataclasses.replace(run, certificate=None, table=None)
+    written = {configs.CONFIG: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
+    return written | _judgement(run, run.config.model.parameters)
 
 
 def keep(path: Path, run: Run) -> None:

@@ -81,6 +81,10 @@ class RunWriter:
         if self.folder is not None:
             intermediate.write(self.folder, step, weights.data)
 
+    def kept_steps(self) -> list[int]:
+        """Return the steps whose weights were kept."""
+        return [] if self.folder is None else intermediate.steps(self.folder)
+
     def drop_checkpoint(self) -> None:
         """Remove the checkpoint of a finished training."""
         if self.folder is not None:

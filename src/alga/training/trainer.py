@@ -185,6 +185,11 @@ class Training:
         return self._sampler.shown if isinstance(self._sampler, Sampler) else frozenset(self.config.task.domain)
 
     @property
+    def kept_steps(self) -> list[int]:
+        """The steps whose weights were kept in the run folder."""
+        return self._writer.kept_steps()
+
+    @property
     def reached_margin(self) -> bool:
         """Whether the network is certified with the recipe's margin."""
         least = self.certificate.least_margin if self.certificate else None
@@ -255,7 +260,7 @@ class Training:
     def as_run(self) -> Run:
         """Return the current network, with its certificate if it has one."""
         return Run(
-            name=str(self.folder),
+            name=f"{self.config.task.name}-{self.recipe.name}" if self.folder is None else str(self.folder),
             config=self.config,
             weights=Weights.of(self.config, self.model),
             certificate=self.certificate,

@@ -1,0 +1,100 @@
+"""The figure of a sweep: a measurement against a setting, from its results."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from alga.base import files
+from alga.base.errors import AlgaError
+from alga.research import records, statistics
+from alga.research.figures import Panel, Series, study
+from alga.research.sweeps.sweep import MAX_RESULT_BYTES
+from alga.runs.config import Recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LABELS: Final = {"certified_at": "steps to the certificate", "seconds": "seconds to the certificate"}
+WIDE: Final = 20  # a largest value this many times the smallest asks for a logarithmic axis
+MOST_SERIES: Final = 12
+
+Values = dict[str, Any]
+
+
+def read(path: Path) -> list[tuple[Values, Values]]:
+    """Return the settings and the measurements of every run in a file of results; those of failed runs are empty."""
+    found: list[tuple[Values, Values]] = []
+    with records.blaming(path, "sweep results"):
+        for line in files.whole_lines(path, MAX_RESULT_BYTES):
+            row = json.loads(line)
+            settings = dict(row["settings"])
+            recipe = dataclasses.asdict(Recipe(**settings.pop("recipe")))
+            found.append((recipe | recipe.pop("options") | settings, dict(row["result"] or {})))
+    if not found:
+        raise AlgaError(f"{path} has no sweep results")
+    return found
+
+
+def draw(rows: Sequence[tuple[Values, Values]], x: str | None, y: str, title: str) -> Figure:
+    """Draw a measurement against a setting: medians over the seeds with their intervals, and each run as a dot.
+
+    Without `x`, it is the first setting that varies; the others that vary become series. A run without the measurement,
+    such as one that was never certified, counts as infinite.
+    """
+    varying = [name for name in rows[0][0] if name != "seed" and len({_key(of.get(name)) for of, _ in rows}) > 1]
+    if x is None:
+        x = next((name for name in varying if _numeric(rows, name)), varying[0] if varying else "seed")
+    settings = {name for of, _ in rows for name in of}
+    if x not in settings:
+        raise AlgaError(f"no run has the setting {x!r}; {', '.join(varying) or 'only seed'} vary")
+    measured = {name for _, result in rows for name, value in result.items() if _is_number(value)}
+    if y not in measured:
+        raise AlgaError(f"no run has the measurement {y!r}; there are {', '.join(sorted(measured))}")
+    others = [name for name in varying if name != x]
+    gathered: dict[str, dict[str, list[float | None]]] = {}
+    for of, result in rows:
+        label = ", ".join(f"{name} {of.get(name)}" for name in others) or "all"
+        points = gathered.setdefault(label, {}).setdefault(_key(of.get(x)), [])
+        points.append(result[y] if _is_number(result.get(y)) else None)
+    if len(gathered) > MOST_SERIES:
+        raise AlgaError(f"{len(gathered)} combinations of {', '.join(others)} are too many for a figure; choose --x")
+    numeric = _numeric(rows, x)
+    values: dict[str, Any] = {_key(of.get(x)): of.get(x) for of, _ in rows}
+    places = sorted(values, key=values.__getitem__ if numeric else str)
+    at: dict[str, float] = {key: values[key] if numeric else i for i, key in enumerate(places)}
+    series = [_series(label, points, at) for label, points in gathered.items()]
+    panel = Panel(
+        xlabel=x.replace("_", " "),
+        ylabel=LABELS.get(y, y.replace("_", " ")),
+        series=series,
+        xscale=_scale([*at.values()]) if numeric else "linear",
+        yscale=_scale([value for each in series for _, value in each.singles]),
+        names=() if numeric else [str(values[key]) for key in places],
+    )
+    return study([panel], title)
+
+
+def _series(label: str, points: Mapping[str, Sequence[float | None]], at: Mapping[str, float]) -> Series:
+    medians = [(at[key], statistics.median(points[key])) for key in at if key in points]
+    singles = [(at[key], value) for key, each in points.items() for value in each if value is not None]
+    return Series(label, medians, singles=singles)
+
+
+def _scale(values: Sequence[float]) -> str:
+    return "log" if values and min(values) > 0 and max(values) > WIDE * min(values) else "linear"
+
+
+def _numeric(rows: Sequence[tuple[Values, Values]], name: str) -> bool:
+    return all(_is_number(of.get(name)) for of, _ in rows)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _key(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
