@@ -43,7 +43,7 @@ def test_documented_task_works_as_written(mine: Path, alga: Alga, monkeypatch: p
     unnamed = alga("solve", "runs/collatz", "27")
     assert unnamed.code == 2
     assert "unknown task 'collatz'" in unnamed.err
-    assert "your own as --task FILE.py:CLASS" in unnamed.err
+    assert "or --task mine.py:Collatz on the command line" in unnamed.err
     mine.write_text(mine.read_text() + "\n# changed\n")
     changed = alga("solve", "runs/collatz", "27", "--task", "mine.py:Collatz")
     assert changed.code == 2

@@ -14,7 +14,9 @@ from alga.cli.options import option
 
 def plot(
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="The results of a sweep, one line per run.")],
-    x: Annotated[str | None, option("SETTING", "The setting below.", default="the first that varies")] = None,
+    x: Annotated[
+        str | None, option("SETTING", "The setting along the axis.", default="the one with the most values")
+    ] = None,
     y: Annotated[
         str, option("MEASUREMENT", "The measurement, such as seconds, wrong or least_margin.")
     ] = "certified_at",
