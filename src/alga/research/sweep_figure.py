@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from alga.base import files
 from alga.base.errors import AlgaError
-from alga.research import records, statistics
+from alga.research import statistics
 from alga.research.figures import Panel, Series, study
-from alga.research.sweeps.sweep import MAX_RESULT_BYTES
-from alga.runs.config import Recipe
+from alga.research.sweep_table import Values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,22 +18,6 @@ LABELS: Final = {"certified_at": "steps to the certificate", "seconds": "seconds
 WIDE: Final = 20  # a largest value this many times the smallest asks for a logarithmic axis
 MOST_SERIES: Final = 12
 MOST_NAMED: Final = 8  # values of a setting that stand side by side; more are drawn to scale
-
-Values = dict[str, Any]
-
-
-def read(path: Path) -> list[tuple[Values, Values]]:
-    """Return the settings and the measurements of every run in a file of results; those of failed runs are empty."""
-    found: list[tuple[Values, Values]] = []
-    with records.blaming(path, "sweep results"):
-        for line in files.whole_lines(path, MAX_RESULT_BYTES):
-            row = json.loads(line)
-            settings = dict(row["settings"])
-            recipe = dataclasses.asdict(Recipe(**settings.pop("recipe")))
-            found.append((recipe | recipe.pop("options") | settings, dict(row["result"] or {})))
-    if not found:
-        raise AlgaError(f"{path} has no sweep results")
-    return found
 
 
 def draw(rows: Sequence[tuple[Values, Values]], x: str | None, y: str, title: str) -> Figure:

@@ -34,8 +34,8 @@ def plot(
     out = results.with_suffix(".png") if out is None else out
     figures.check(out)
     check_out(out)
-    from alga.research import sweep_figure
+    from alga.research import sweep_figure, sweep_table
 
-    figure = sweep_figure.draw(sweep_figure.read(results), x, y, results.stem)
+    figure = sweep_figure.draw(sweep_table.read(results), x, y, results.stem)
     files.write(out, figures.render(figure, out.suffix))
     typer.echo(str(out))
