@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "own-task.md").read_text()
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The task of docs/own-task.md, as mine.py in the current folder."""
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "mine.py").write_text(code)
     monkeypatch.setattr("alga.tasks.catalogue._OWN", {})
     return tmp_path / "mine.py"
@@ -51,7 +51,7 @@ def test_documented_task_works_as_written(mine: Path, alga: Alga, monkeypatch: p
 
 
 def test_documented_example_has_at_most_twelve_lines() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -81,6 +80,8 @@ def _cell(what: str, stack: ExitStack, until: str) -> Watch:
 
     Not by rich, which shows nothing in a notebook without ipywidgets.
     """
+    import html  # noqa: PLC0415 - only here
+
     from IPython.display import display  # noqa: PLC0415
 
     began = last = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Final
 from alga import runs, tasks
 from alga.base.folders import Folder
 from alga.runs import Run
+from alga.runs.config import Recipe
 from alga.solve.calculator import Calculator
 from alga.solve.solver import Solver
 from alga.tasks import Task
@@ -31,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Curve:
-    """A training in a few numbers, of its metrics."""
+    """A training in a few numbers, and all its checks: the lines of metrics.jsonl."""
 
     checks: int
     steps: int
@@ -39,6 +41,12 @@ class Curve:
     all_right_at: int | None  # the first step at which every prompt was right
     least_margin: float | None
     evaluation_loss: float | None
+    rows: tuple[Mapping[str, float | None], ...] = ()
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """The few numbers by name."""
+        return {name: value for name, value in vars(self).items() if name != "rows"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +76,7 @@ class Difference:
             "settings": {name: list(pair) for name, pair in self.settings.items()},
             "same_weights": self.same_weights,
             "certified": list(self.certified),
-            "curves": [None if curve is None else vars(curve) for curve in self.curves],
+            "curves": [None if curve is None else {**vars(curve), "rows": list(curve.rows)} for curve in self.curves],
             "prompts": self.prompts,
             "only": list(self.only),
             "answers": [vars(answer) for answer in self.answers],
@@ -80,7 +88,7 @@ class Difference:
         lines += _table("settings", [(name, *map(_text, pair)) for name, pair in self.settings.items()])
         lines += [*([] if self.settings else ["the same settings"]), ""]
         if self.curves[0] is not None and self.curves[1] is not None:
-            pairs = zip(vars(self.curves[0]).items(), vars(self.curves[1]).values(), strict=True)
+            pairs = zip(self.curves[0].numbers.items(), self.curves[1].numbers.values(), strict=True)
             lines += _table("training", [(name.replace("_", " "), _text(x), _text(y)) for (name, x), y in pairs])
             lines += [""]
         lines += ["the same weights"] if self.same_weights else []
@@ -140,9 +148,12 @@ def _settings(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:
 
 
 def _flat(run: Run) -> dict[str, Any]:
-    training = dict(run.config.training)
-    recipe = {f"recipe.{name}": value for name, value in dict(training.pop("recipe", {})).items()}
-    return {"task": run.config.task.name, **run.config.model.settings(), **training, **recipe}
+    """Return all settings by name, also those that older runs do not have in their files."""
+    training, shape = dict(run.config.training), run.config.model
+    stated = training.pop("recipe", None)
+    recipe = {} if stated is None else dataclasses.asdict(Recipe(**stated))
+    own = {f"recipe.{name}": value for name, value in recipe.items() if name not in ("task", "options", *vars(shape))}
+    return {"task": run.config.task.name, "kind": shape.kind, **vars(shape), **training, **own}
 
 
 def _curve(given: Given) -> Curve | None:
@@ -159,6 +170,7 @@ def _curve(given: Given) -> Curve | None:
         all_right_at=None if right is None else int(right),
         least_margin=last["least_margin"],
         evaluation_loss=last["evaluation_loss"],
+        rows=tuple(rows),
     )
 
 
