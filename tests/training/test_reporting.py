@@ -22,13 +22,13 @@ def check(step: int, wrong: int, margin: float) -> Progress:
     )  # fmt: skip
 
 
-def test_pace_of_the_margin_tells_the_time_left() -> None:
+def test_growth_of_the_margin_tells_the_time_left() -> None:
     left = TimeLeft(tiny(margin=5.0, steps=4000))
-    margins = [(100, 3, 0.0), (200, 0, 1.0), (300, 0, 2.0)]
+    margins = [(100, 3, 0.0), (200, 0, 1.0), (400, 0, 2.0)]  # one more with every doubling
     assert [left.after(check(*each)) for each in margins] == ["", "", ""]
-    assert left.after(check(400, 0, 3.0)) == "about 20 s to margin 5 at this pace"  # 200 more steps at 0.1 s
-    assert left.after(check(500, 1, 3.9)) == ""  # a prompt is wrong again
-    assert left.after(check(600, 0, 4.0)) == ""
+    assert left.after(check(800, 0, 3.0)) == "about 240 s to margin 5, as it has grown so far"  # 3,200 steps in all
+    assert left.after(check(900, 1, 3.1)) == ""  # a prompt is wrong again
+    assert left.after(check(1000, 0, 3.2)) == ""
 
 
 @pytest.mark.parametrize("margins", [(1.0, 1.0, 1.0), (3.0, 2.0, 1.0), (1.0, 1.01, 1.02)])
@@ -42,6 +42,8 @@ def test_example_tells_the_time_until_its_own_end() -> None:
     left = TimeLeft(tiny(margin=5.0, steps=4000), Example("parity", 300))
     assert left.after(check(100, 3, 0.0)) == "about 20 s if it takes 300 steps as the shipped parity did"
     assert left.after(check(300, 3, 0.0)) == ""
+    others = [left.after(check(step, 0, margin)) for step, margin in ((400, 2.0), (800, 3.0), (1600, 4.0))]
+    assert others == ["", "", "about 160 s to margin 5, as it has grown so far"]
 
 
 def test_example_is_a_shipped_network_of_the_same_recipe() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,8 +18,9 @@ from alga.training.metrics import Progress
 if TYPE_CHECKING:
     from alga.training.trainer import Training
 
-FEWEST: Final = 3  # checks with every prompt right before their margins show a pace
+FEWEST: Final = 3  # checks with every prompt right before their margins tell anything
 MOST: Final = 8  # of the latest such checks count
+LARGEST: Final = 100.0  # logarithm of a number of steps that no recipe has
 
 
 def follow(training: Training, watch: Watch, should_stop: Callable[[], bool] = lambda: False) -> Progress | None:
@@ -53,34 +55,40 @@ def example_of(config: Config) -> Example | None:
 
 
 class TimeLeft:
-    """The time to the certificate: by the pace of the margin once every prompt is right, else by an example.
+    """The time to the certificate: as a shipped network took it, or by the growth of the margin once all is right.
 
     If neither tells it, nothing is said; the recipe's number of steps is a limit, not an end.
     """
 
     def __init__(self, recipe: Recipe, example: Example | None = None) -> None:
         self._recipe, self._example = recipe, example
-        self._right: list[tuple[int, float]] = []  # step and margin of the latest checks, all of them right
+        self._right: list[tuple[float, float]] = []  # logarithm of the step and margin of the latest checks, all right
 
     def after(self, check: Progress) -> str:
         """Return the time left after one more check, in words; empty if it cannot be told."""
-        self._right = [*self._right, (check.step, check.least_margin)][-MOST:] if check.wrong == 0 else []
-        steps, why = self._by_pace(), f"to margin {self._recipe.margin:g} at this pace"
-        if steps is None and self._example is not None and self._example.steps > check.step:
-            steps = self._example.steps - check.step
+        point = (math.log(check.step), check.least_margin)
+        self._right = [*self._right, point][-MOST:] if check.wrong == 0 else []
+        if self._example is not None and self._example.steps > check.step:
+            end: float | None = self._example.steps
             why = f"if it takes {self._example.steps:,} steps as the shipped {self._example.name} did"
-        if steps is None or check.step + steps > self._recipe.steps:
+        else:
+            end, why = self._by_growth(), f"to margin {self._recipe.margin:g}, as it has grown so far"
+        if end is None or end > self._recipe.steps:
             return ""
-        return f"about {steps * check.seconds / check.step:.0f} s {why}"
+        return f"about {(end - check.step) * check.seconds / check.step:.0f} s {why}"
 
-    def _by_pace(self) -> float | None:
-        """Return the steps until the line through the latest margins reaches the recipe's."""
+    def _by_growth(self) -> float | None:
+        """Return the step at which the margin reaches the recipe's if it grows with the logarithm of the steps.
+
+        docs/decisions.md says how well that foretold the end for the shipped networks.
+        """
         if len(self._right) < FEWEST:
             return None
         mean_step = sum(step for step, _ in self._right) / len(self._right)
         mean_margin = sum(margin for _, margin in self._right) / len(self._right)
-        pace = sum((step - mean_step) * (margin - mean_margin) for step, margin in self._right) / sum(
+        growth = sum((step - mean_step) * (margin - mean_margin) for step, margin in self._right) / sum(
             (step - mean_step) ** 2 for step, _ in self._right
         )
-        now = mean_margin + pace * (self._right[-1][0] - mean_step)
-        return (self._recipe.margin - now) / pace if pace > 0 and now < self._recipe.margin else None
+        last = self._right[-1][0]
+        missing = self._recipe.margin - (mean_margin + growth * (last - mean_step))
+        return math.exp(min(last + missing / growth, LARGEST)) if growth > 0 and missing > 0 else None
