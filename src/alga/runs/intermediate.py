@@ -50,7 +50,7 @@ def read(run: Folder, step: int, most: int) -> bytes:
     """Return the weights after so many steps; refuse more than `most` bytes, and others than those listed."""
     inside = _inside(run)
     listed = {} if inside is None else _listed(inside)
-    if inside is None or step not in listed:
+    if inside is None or type(step) is not int or step not in listed:
         kept = sorted(listed)
         some = ", ".join(f"{each:,}" for each in kept[:STEPS_NAMED]) + (", …" if len(kept) > STEPS_NAMED else "")
         how = f"it has those after {some} steps" if kept else "alga train --checkpoints EVERY keeps some"

@@ -69,8 +69,11 @@ def train(
         latest = reporting.follow(training, watch)
     run = training.as_run()
     if training.certificate is None:
-        wrong = f"{latest.wrong:,} of {len(learned.domain):,} prompts are wrong" if latest else "no check was made"
-        warnings.warn(f"not certified after {training.step:,} steps: {wrong}", stacklevel=2)
+        why = "no check was made"
+        if latest is not None:
+            wrong = f"{latest.wrong:,} of {len(learned.domain):,} prompts are wrong"
+            why = f"{wrong}, the least margin is {latest.least_margin:.2g}"
+        warnings.warn(f"not certified after {training.step:,} steps: {why}", stacklevel=2)
     weights = Weights(run.config, run.weights.data, Path(run.name))  # without the module that learned
     return Calculator(models=[Solver(dataclasses.replace(run, weights=weights))])
 
