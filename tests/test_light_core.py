@@ -28,6 +28,18 @@ def test_small_network_is_proven_without_torch() -> None:
     assert '"torch"' not in done.stdout
 
 
+def test_training_from_python_needs_the_extra() -> None:
+    code = "import sys; sys.modules['torch'] = None\nimport alga\nalga.train('parity')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "alga.AlgaError: training needs torch: in ALGA's checkout, pip install -e '.[train]'"
+    )
+
+
+def test_runs_are_compared_without_torch() -> None:
+    assert without_torch("diff", "addition", "smallest").returncode == 1
+
+
 def test_network_adds_without_torch() -> None:
     done = without_torch("add", "65785", "8765", "--trace")
     assert "Final answer: 74550" in done.stdout, done.stderr

@@ -9,7 +9,18 @@ import alga
 
 
 def test_every_public_name_is_listed_and_found() -> None:
-    public = {"AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Results", "Step", "load"}
+    public = {
+        "AlgaError",
+        "Calculator",
+        "Cancellation",
+        "Certificate",
+        "Result",
+        "Results",
+        "Step",
+        "load",
+        "train",
+        "diff",
+    }
     assert set(alga.__all__) == public
     assert set(dir(alga)) == public | {"__version__"}
     assert all(getattr(alga, name) is not None for name in alga.__all__)

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from alga.base.cancellation import Cancellation
     from alga.network.step import Step
     from alga.solve.arithmetic import Arithmetic as Arithmetic
-    from alga.solve.calculator import Calculator, load
+    from alga.solve.calculator import Calculator
+    from alga.solve.differences import diff
+    from alga.solve.learning import train
+    from alga.solve.loading import load
     from alga.solve.result import Result, Results
     from alga.trust.certificate import Certificate
 
-__all__ = ["AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Results", "Step", "load"]
+__all__ = [
+    "AlgaError", "Calculator", "Cancellation", "Certificate", "Result", "Results", "Step", "diff", "load", "train",
+]  # fmt: skip
 __version__ = "0.2.0"
 
 _MODULES = {
@@ -33,7 +38,9 @@ _MODULES = {
     "Result": "alga.solve.result",
     "Results": "alga.solve.result",
     "Step": "alga.network.step",
-    "load": "alga.solve.calculator",
+    "diff": "alga.solve.differences",
+    "load": "alga.solve.loading",
+    "train": "alga.solve.learning",
 }
 
 

@@ -36,10 +36,10 @@ def words(text: str) -> str:
 
 def test_everyday_verbs_come_first_and_research_is_under_lab() -> None:
     assert VISIBLE == [
-        "demo", "add", "sub", "mul", "divmod", "cmp", "solve", "tasks", "serve", "train", "certify", "verify",
-        "evaluate", "export", "import", "lab",
+        "demo", "add", "sub", "mul", "divmod", "cmp", "solve", "tasks", "serve", "train", "recipes", "certify",
+        "verify", "evaluate", "diff", "export", "import", "lab",
     ]  # fmt: skip
-    assert list(LAB.commands) == ["sweep", "bench", "compare", "paper", "study", "report"]  # type: ignore[union-attr]
+    assert list(LAB.commands) == ["sweep", "plot", "bench", "compare", "paper", "study", "report"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)

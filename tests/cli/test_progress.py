@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from alga.base import progress_bar
 from alga.base.errors import AlgaError
-from alga.cli import console
 from alga.research.studies import paper
 from alga.solve.calculator import Calculator
 from tests.conftest import Alga, tiny
@@ -24,8 +24,8 @@ def test_time_left_ignores_work_done_before_resuming(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 10.0, 40.0, 50.0, 60.0, 80.0])
-    monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
-    watch = console._plain("runs")
+    monkeypatch.setattr("alga.base.progress_bar.time.monotonic", lambda: next(clock))
+    watch = progress_bar._plain("runs")
     for done in (40, 42, 43):  # forty were done before resuming
         watch(done, 50)
     for done in (0, 1):  # the next task
@@ -42,14 +42,14 @@ def test_time_left_ignores_work_done_before_resuming(
 def ticking(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Advance the clock by this many seconds on every reading."""
     clock = itertools.count(0.0, seconds)
-    monkeypatch.setattr("alga.cli.console.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("alga.base.progress_bar.time.monotonic", lambda: next(clock))
 
 
 def test_second_task_of_the_same_size_restarts_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ticking(monkeypatch, 10.0)
-    watch = console._plain("solving")
+    watch = progress_bar._plain("solving")
     for done in (5, 9, 1, 2):  # the second task starts at 1
         watch(done, 10)
     assert capsys.readouterr().err.splitlines()[1:] == [
@@ -71,7 +71,8 @@ def test_training_progress_names_no_end_but_the_certificate(
     assert more
     for line in more:
         assert re.match(
-            r"training: \d+ of at most 400, until certified \(at most about \d+ s left\); loss [0-9.]+, ", line
+            r"training: \d+ of at most 400, until certified; loss [0-9.]+, \d wrong, margin [0-9.]+(; about \d+ s |$)",
+            line,
         )
 
 
@@ -120,9 +121,9 @@ def test_bar_shows_an_end_only_if_it_is_known(
 ) -> None:
     shell = Console(file=io.StringIO(), width=120, force_terminal=True, no_color=True)
     monkeypatch.setattr("rich.console.Console", lambda stderr: shell)
-    monkeypatch.setattr(console, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(progress_bar, "QUICK_SECONDS", 0.0)
     with contextlib.ExitStack() as stack:
-        watch = console._bar("training", stack, until)
+        watch = progress_bar._bar("training", stack, until)
         for done in (5, 10):
             watch(done, total, "loss 1")
     assert isinstance(shell.file, io.StringIO)

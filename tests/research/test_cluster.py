@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from alga.research import sweeps, trials
+from alga.solve.loading import load
 from tests.conftest import ROOT, Alga, no_hang, start, wait_for
 from tests.faults.commands import alive, children
 
@@ -238,14 +239,16 @@ def test_comparison_on_a_cluster_matches_a_local_one(tmp_path: Path, cluster: Da
 
 def test_examples_in_the_docs_run(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "sweeps.md").read_text()
-    toml, python = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("toml", "python"))
+    toml = text.partition("```toml\n")[2].partition("```")[0]
+    (python,) = (block.partition("```")[0] for block in text.split("```python\n")[1:] if "sweeps.run" in block[:600])
     (tmp_path / "shares.toml").write_text(toml)
     (tmp_path / "runs").mkdir()
     swept = start("alga", "lab", "sweep", "shares.toml", "--out", "runs/shares.jsonl", cwd=tmp_path)
     out, err = swept.communicate()
     assert swept.returncode == 0, err
     assert "second_type_share 0.85: 3 of 3 certified" in out
-    assert out.splitlines()[-1] == "runs/shares.jsonl: 6 of 6 certified"
+    assert out.splitlines()[-2] == "runs/shares.jsonl: 6 of 6 certified"
+    assert load(tmp_path / out.splitlines()[-1].removeprefix("kept: ")).certified
     (tmp_path / "batches.py").write_text(python)
     done = subprocess.run([sys.executable, "batches.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert [line.partition("}")[0] for line in done.stdout.splitlines()] == ["{'batch_size': 64", "{'batch_size': 128"]

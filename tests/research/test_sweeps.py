@@ -14,6 +14,7 @@ from alga.base.errors import AlgaError
 from alga.research import statistics, sweeps, trials
 from alga.research.sweeps.sweep import MAX_LOST_ALONE
 from alga.training import recipes
+from alga.training.changes import changed
 from tests.conftest import Result
 
 ATTEMPTS = 1 + MAX_LOST_ALONE  # the first beside other runs
@@ -155,7 +156,7 @@ def test_plan_is_read(tmp_path: Path) -> None:
     assert {run["seed"] for run in plan} == {3, 5}
     assert plan[0]["recipe"]["width"] == 8
     assert plan[-1] == trials.settings(
-        trials.changed(recipes.find("small", "comparison-base-2"), {"batch_size": 32, "margin": 0.0, "width": 16}), 5
+        changed(recipes.find("small", "comparison-base-2"), {"batch_size": 32, "margin": 0.0, "width": 16}), 5
     )
 
 

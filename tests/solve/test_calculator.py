@@ -11,7 +11,8 @@ import pytest
 import alga
 from alga.base.cancellation import Cancellation, CancelledError
 from alga.base.errors import AlgaError
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
+from alga.solve.loading import load
 
 
 def test_text_gives_text_and_ints_give_ints() -> None:

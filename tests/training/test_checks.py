@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from alga.training import metrics, trainer
+from alga.training import checks, trainer
 from alga.training.sampling import Sampler
 from alga.training.trainer import Training
 from tests.conftest import tiny
@@ -18,7 +18,7 @@ from tests.conftest import tiny
 def checked_both_ways(training: Training) -> tuple[dict[str, Any], dict[str, Any]]:
     assert isinstance(training._sampler, Sampler)
     given = (training.config.task.domain, training._decoder, training._sampler)
-    return metrics.measure(*given), metrics.measure_forced(*given)
+    return checks.measure(*given), checks.measure_forced(*given)
 
 
 def assert_alike(greedy: dict[str, Any], forced: dict[str, Any]) -> None:

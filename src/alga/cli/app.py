@@ -21,8 +21,21 @@ from typer.exceptions import TyperException
 import alga
 from alga.base import signals
 from alga.base.errors import AlgaError, one_line, unloaded
-from alga.cli import arithmetic, certify, completion, console, demo, evaluate, exchange, serve, tasks, train
-from alga.cli.lab import bench, compare, paper, study, sweep
+from alga.cli import (
+    arithmetic,
+    certify,
+    completion,
+    console,
+    demo,
+    diff,
+    evaluate,
+    exchange,
+    recipes,
+    serve,
+    tasks,
+    train,
+)
+from alga.cli.lab import bench, compare, paper, plot, study, sweep
 
 BROKEN_PIPE: Final = 141  # `alga … | head` ends quietly; not by SIGPIPE itself, which would end sweeps with a worker
 MESSAGE_LENGTH: Final = 1000  # characters of a message
@@ -156,7 +169,16 @@ app.command(cls=Verb)(demo.demo)
 for verb in arithmetic.VERBS:
     app.command(verb, cls=NumberVerb, context_settings=NUMBERS)(arithmetic.command(verb))
 app.command(cls=NumberVerb, context_settings=NUMBERS)(arithmetic.solve)
-for function in (tasks.tasks, serve.serve, train.train, certify.certify, certify.verify, evaluate.evaluate):
+for function in (
+    tasks.tasks,
+    serve.serve,
+    train.train,
+    recipes.recipes,
+    certify.certify,
+    certify.verify,
+    evaluate.evaluate,
+    diff.diff,
+):
     app.command(cls=Verb)(function)
 app.command(cls=Verb)(exchange.export)
 app.command("import", cls=Verb)(exchange.import_)
@@ -176,7 +198,7 @@ lab = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-for research in (sweep.sweep, bench.bench, compare.compare, paper.paper, study.study, study.report):
+for research in (sweep.sweep, plot.plot, bench.bench, compare.compare, paper.paper, study.study, study.report):
     lab.command(cls=Verb)(research)
 app.add_typer(lab)
 

@@ -40,6 +40,9 @@ def certify(
         bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
     ] = False,
     save: Annotated[bool, typer.Option("--save", help="Save the certificate in the run folder.")] = False,
+    checkpoint: Annotated[
+        int | None, option("STEP", "Check the weights that the training kept after so many steps instead.")
+    ] = None,
 ) -> None:
     """Check a network on every prompt there is.
 
@@ -53,6 +56,7 @@ def certify(
     Examples:
       alga certify
       alga certify runs/mine --proof --save
+      alga certify runs/mine --checkpoint 500
       alga certify --all
 
     """
@@ -60,6 +64,8 @@ def certify(
     load_own_task(task)
     if save and (every or not Path(model).is_dir()):
         raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
+    if checkpoint is not None and (save or every):
+        raise AlgaError(f"--checkpoint is about one network's earlier weights, got {'--save' if save else '--all'} too")
     if every:
         raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
@@ -69,7 +75,7 @@ def certify(
         check_out(figure)
     from alga import runs
 
-    run = runs.load(model, read_certificate=False)
+    run = runs.load(model, read_certificate=False, checkpoint=checkpoint)
     with progress("checking every prompt") as watch:
         run = run.judged(watch)
     certificate = run.certificate

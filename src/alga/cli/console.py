@@ -1,105 +1,29 @@
-"""What verbs print: results on stdout or in a file; progress, warnings and failures on stderr."""
+"""What verbs print: results on stdout or in a file; warnings and failures on stderr."""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from alga.base import files
 from alga.base.errors import AlgaError
+from alga.base.progress_bar import Watch, progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from alga.solve.result import Result
     from alga.solve.solver import Solver
 
+__all__ = [
+    "INSTEAD", "Closed", "Watch", "as_json", "check_folder", "check_out", "check_stdout", "deliver", "deliver_result",
+    "note", "progress", "report_problems", "warn_if_uncertified",
+]  # fmt: skip
+
 INSTEAD: Final = "Write the result to this file instead of stdout."  # help of every --out that replaces stdout
-QUICK_SECONDS: Final = 0.5  # shorter work gets no bar
-PLAIN_SECONDS: Final = 10.0  # between two lines of progress where stderr is not a terminal
-
-
-class Watch(Protocol):
-    """Progress callback: `total` is 0 if unknown; `note` is shown after the count."""
-
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
-
-
-@contextmanager
-def progress(what: str, *, until: str = "") -> Iterator[Watch]:
-    """Show progress on stderr: a bar with the time left on a terminal, plain lines elsewhere.
-
-    With `until`, the total is a limit instead of an end ("at most 400, until certified").
-    """
-    with ExitStack() as stack:
-        terminal = sys.stderr is not None and sys.stderr.isatty()
-        yield _bar(what, stack, until) if terminal else _plain(what, until)
-
-
-def _bar(what: str, stack: ExitStack, until: str = "") -> Watch:
-    began, bar, task, of, before = time.monotonic(), None, None, -1, 0
-
-    def watch(done: int, total: int, note: str = "") -> None:
-        nonlocal bar, task, of, before
-        if bar is None:
-            if time.monotonic() - began < QUICK_SECONDS:
-                return
-            bar = stack.enter_context(_rich_bar(until))
-            task = bar.add_task(what, total=total or None, note=note)
-        assert task is not None
-        if total != of or done < before:  # a new piece of work: estimate its time from zero
-            of = total
-            bar.reset(task, total=total or None, completed=done)
-        bar.update(task, completed=done, total=total or None, note=note)
-        before = done
-
-    return watch
-
-
-def _rich_bar(until: str) -> Progress:
-    from rich import progress as rich
-    from rich.console import Console
-
-    if until:
-        limit = rich.TextColumn(f"{{task.completed:,}} of at most {{task.total:,}}, until {until}")
-        columns: list[rich.ProgressColumn] = [rich.SpinnerColumn(), limit, rich.TimeElapsedColumn()]
-    else:
-        columns = [rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn()]
-    columns = [rich.TextColumn("{task.description}"), *columns, rich.TextColumn("{task.fields[note]}")]
-    return rich.Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _plain(what: str, until: str = "") -> Watch:
-    began = last = time.monotonic()
-    found, of, before = 0, -1, 0  # `found` was done before this run: it does not count towards the speed
-
-    def watch(done: int, total: int, note: str = "") -> None:
-        nonlocal began, last, found, of, before
-        now = time.monotonic()
-        if total != of or done < before:  # a new piece of work: estimate its time from zero
-            began, found, of = began if of < 0 else now, done, total
-        before = done
-        if now - last >= PLAIN_SECONDS:
-            last = now
-            left = f"{(now - began) / (done - found) * (total - done):.0f} s left" if done > found else ""
-            if total == 0:
-                line = f"{what}: {done:,} so far"
-            elif until:
-                most = f" (at most about {left})" if left else ""
-                line = f"{what}: {done:,} of at most {total:,}, until {until}{most}"
-            else:
-                line = f"{what}: {done:,} of {total:,}" + (f", about {left}" if left else "")
-            typer.echo(f"{line}; {note}" if note else line, err=True)
-
-    return watch
 
 
 def note(line: str) -> None:

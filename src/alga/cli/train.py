@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from alga.cli.console import as_json, note, progress
 from alga.cli.options import AsJson, load_own_task, model_option, option, recipe_option, task_option
 
 if TYPE_CHECKING:
+    from alga.runs import Run
     from alga.runs.config import Recipe
 
 
@@ -33,6 +33,14 @@ def train(
     threads: Annotated[int | None, option("N", "CPU threads.", default="1")] = None,
     device: Annotated[str | None, option("DEVICE", "auto, cpu, cuda or mps.", default="auto")] = None,
     steps: Annotated[int | None, option("N", "Give up after this many steps.", default="the recipe's")] = None,
+    changes: Annotated[
+        list[str] | None,
+        option("NAME=VALUE", "Change a setting of the recipe, as width=32; `alga recipes` lists them.", "--set"),
+    ] = None,
+    init: Annotated[str | None, model_option("Begin from the weights of this network.", "--init")] = None,
+    checkpoints: Annotated[
+        int | None, option("EVERY", "Keep the weights every so many steps, in FOLDER/checkpoints.", min=1)
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Train a network until it is certified.
@@ -41,7 +49,9 @@ def train(
 
     Examples:
       alga train --recipe fast --seed 1 --out runs/mine
+      alga train --set width=32 --set learning_rate=1e-3 --out runs/narrow
       alga train --like smallest --out runs/smallest
+      alga train --init runs/mine --checkpoints 50 --out runs/more
       alga train --task mine.py:Collatz --recipe small --out runs/collatz
       alga train --resume runs/mine
 
@@ -53,25 +63,28 @@ def train(
     if like is not None:
         _refuse("--like takes everything from that network", {**given, "resume": resume})
     if resume is not None:
-        _refuse("--resume takes everything from the run itself", {**given, "out": out, "device": device})
+        new = {"out": out, "device": device, "set": changes or None, "init": init, "checkpoints": checkpoints}
+        _refuse("--resume takes everything from the run itself", {**given, **new})
+    from alga.training import reporting
+    from alga.training.changes import changed, parsed
     from alga.training.trainer import Training
 
     if resume is not None:
         training = Training.resume(resume, steps=steps)
     else:
-        chosen, seed, threads = _like(like) if like is not None else _chosen(recipe, task, seed, threads)
+        chosen, seed, threads = _like(like, init) if like is not None else _chosen(recipe, task, seed, threads)
+        settings = parsed(changes or []) | ({} if steps is None else {"steps": steps})
         training = Training.start(
             Path("runs") / f"{chosen.run_name}-{seed}" if out is None else out,
-            chosen if steps is None else dataclasses.replace(chosen, steps=steps),
+            changed(chosen, settings),
             seed=seed,
             threads=threads,
             device="auto" if device is None else device,
+            init=None if init is None else _run(init),
+            checkpoints=checkpoints or 0,
         )
-    latest = None
     with signals.catch_first_signal() as interrupted, progress("training", until="certified") as watch:
-        for latest in training.run(should_stop=lambda: bool(interrupted)):
-            state = f"loss {latest.loss:.4f}, {latest.wrong:,} wrong, margin {latest.least_margin:.2f}"
-            watch(latest.step, training.recipe.steps, state)
+        latest = reporting.follow(training, watch, should_stop=lambda: bool(interrupted))
     if interrupted and training.certificate is None:
         note(f"stopped at step {training.step:,}; continue with: alga train --resume {training.folder}")
         raise typer.Exit(signals.exit_code(interrupted[0]))
@@ -86,6 +99,7 @@ def train(
             "seconds": round(training.seconds, 3),
             "certified": certificate is not None,
             "least_margin": certificate.least_margin if certificate else None,
+            **({"checkpoints": training.kept_steps} if "checkpoints" in training.config.training else {}),
         }
         typer.echo(as_json(content))
     else:
@@ -109,7 +123,13 @@ def _chosen(recipe: str | None, task: str | None, seed: int | None, threads: int
     return found, 0 if seed is None else seed, DEFAULT_THREADS if threads is None else threads
 
 
-def _like(model: str) -> tuple[Recipe, int, int]:
+def _run(model: str) -> Run:
+    from alga import runs
+
+    return runs.load(model)
+
+
+def _like(model: str, init: str | None) -> tuple[Recipe, int, int]:
     """Return the recipe, seed and threads that a network was trained with."""
     from alga import runs
     from alga.runs import config
@@ -118,6 +138,9 @@ def _like(model: str) -> tuple[Recipe, int, int]:
     found = config.load(runs.locate(model))
     if not found.training:
         raise AlgaError(f"{model} was not trained here: its recipe is not known")
+    if "init" in found.training and init is None:
+        began = found.training["init"]
+        raise AlgaError(f"{model} began from the weights {began['sha256'][:12]}… ({began['run']}): name them by --init")
     try:
         recipe = Recipe(**found.training["recipe"] | {"task": found.task.name})  # the name, never a file to run
         return recipe, found.training["seed"], found.training["threads"]

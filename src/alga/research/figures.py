@@ -126,4 +126,5 @@ def _draw(axes: Any, panel: Panel, i: int, series: Series) -> None:
     bars = {"markersize": 4, "linewidth": 1.2, "capsize": 2, "color": colour}
     axes.errorbar(xs, ys, yerr=[below, above], fmt=style, label=as_text(series.label), **bars)
     if series.singles:
-        axes.scatter(*zip(*series.singles, strict=True), s=14, color=colour, alpha=0.4, linewidths=0, zorder=1)
+        singles = [(x + shift, y) for x, y in series.singles]
+        axes.scatter(*zip(*singles, strict=True), s=14, color=colour, alpha=0.4, linewidths=0, zorder=1)

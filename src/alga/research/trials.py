@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.errors import AlgaError
 from alga.research import statistics
+from alga.research.kept_runs import FILES, KEPT, packed
 from alga.research.sweeps import Row, Settings
 from alga.runs.config import Recipe
 from alga.tasks import own
 from alga.training import recipes
+from alga.training.changes import changed
 
 if TYPE_CHECKING:
     from alga.training.trainer import Training
@@ -30,7 +32,8 @@ MAX_PLAN_BYTES: Final = 2**20
 def settings(recipe: Recipe, seed: int, **more: Any) -> Settings:
     """Return one run's settings: the recipe without its default values, and the seed.
 
-    `to_the_end` continues training after the certificate; `wrong_at` lists steps at which wrong prompts are recorded.
+    `to_the_end` continues training after the certificate; `wrong_at` lists steps at which wrong prompts are recorded;
+    with `keep`, the result holds the files of the run (`kept_runs.py`).
     """
     unused = {field.name: field.default for field in dataclasses.fields(recipe)} | {"options": {}}
     used = {name: value for name, value in dataclasses.asdict(recipe).items() if value != unused[name]}
@@ -73,6 +76,7 @@ def trained(given: Settings) -> tuple[Training, dict[str, Any]]:
         "sha256": training.as_run().sha256,
         "curve": curve,
         **({"wrong_at": wrong_at} if "wrong_at" in given else {}),
+        **({FILES: packed(training.as_run())} if "keep" in given else {}),
     }
 
 
@@ -119,17 +123,6 @@ def grid(recipe: Recipe, changes: Mapping[str, Sequence[Any]], seeds: Iterable[i
     return [settings(changed(recipe, choice), seed, **more) for choice in choices for seed in seeds]
 
 
-def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some settings changed; refuse unknown settings and tasks."""
-    known = [field.name for field in dataclasses.fields(Recipe) if field.name != "name"]
-    for name in changes:
-        if name not in known:
-            raise AlgaError(f"a recipe has no setting {name!r}; there are {', '.join(known)}")
-    changed = dataclasses.replace(recipe, **changes)
-    changed.network()
-    return changed
-
-
 def read(path: Path) -> list[Settings]:
     """Read a plan: a recipe with a `grid` of changes or a list of `runs`, each with every seed (docs/sweeps.md)."""
     try:
@@ -140,7 +133,7 @@ def read(path: Path) -> list[Settings]:
         content = tomllib.loads(text.decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise AlgaError(f"{path} is not a TOML plan: {problem}") from None
-    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list}
+    known = {"recipe": str, "task": str, "seeds": (int, list), "grid": dict, "runs": list, "keep": str}
     for name, value in content.items():
         if name not in known:
             raise AlgaError(f"{path}: expected {', '.join(known)}, got {name!r}")
@@ -155,9 +148,12 @@ def read(path: Path) -> list[Settings]:
     count = len(runs) * math.prod(map(len, axes.values())) * len(seeds)
     if not 0 < count <= MAX_RUNS:
         raise AlgaError(f"{path}: expected 1 to {MAX_RUNS:,} runs, got {count:,}")
+    keep = {"keep": content["keep"]} if "keep" in content else {}
+    if keep and content["keep"] not in KEPT:
+        raise AlgaError(f"{path}: keep must be one of {', '.join(KEPT)}, got {content['keep']!r}")
     plan = []
     for changes in runs:
         if not isinstance(changes, dict):
             raise AlgaError(f"{path}: each of runs must be a table of changes, got {changes!r}")
-        plan += grid(changed(recipe, changes), axes, seeds)
+        plan += grid(changed(recipe, changes), axes, seeds, **keep)
     return plan

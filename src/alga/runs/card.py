@@ -36,6 +36,8 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
     if training:
         lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
         rows = {key: value for key, value in training.items() if key != "recipe"} | training.get("recipe", {})
+        if "init" in rows:
+            rows["init"] = f"weights {rows['init']['sha256']} of {rows['init']['run']}"
         lines += [f"| {key.replace('_', ' ')} | {plain(value)} |" for key, value in rows.items() if key != "task"]
     return "\n".join([*lines, ""])
 

@@ -23,11 +23,12 @@ from alga.network.reader_config import ReaderConfig
 from alga.network.texts import Texts
 from alga.network.tokens import Tokens
 from alga.runs.checksums import Snapshot, steady
-from alga.tasks import Task
+from alga.tasks import Task, own
 
 CONFIG: Final = "config.json"
 FORMAT: Final = 1
 LARGEST_FILE: Final = 2**20  # bytes
+MOST_STEPS: Final = 1_000_000_000
 CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal")}
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
@@ -37,8 +38,8 @@ LATER: Final = ("matrix_rate", "averaging", "check_below")  # settings that earl
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("batch_size",): (1, 1_000_000),
-    ("steps", "check_every"): (1, 1_000_000_000),
-    ("warmup_steps", "decay_steps", "patience"): (0, 1_000_000_000),
+    ("steps", "check_every"): (1, MOST_STEPS),
+    ("warmup_steps", "decay_steps", "patience"): (0, MOST_STEPS),
     ("learning_rate", "final_rate", "weight_decay"): (0.0, 10.0),
     ("beta1", "beta2", "averaging"): (0.0, 0.9999999),
     ("second_type_share", "shown"): (0.0, 1.0),
@@ -157,10 +158,20 @@ class Recipe:
 
 
 def check_training(training: dict[str, Any], model: AnyShape) -> None:
-    """Refuse anything but a recipe for a network of that shape, a seed, threads and a device."""
+    """Refuse anything but a recipe for a network of that shape, a seed, threads and a device.
+
+    A training may also keep weights every so many steps, and have begun from those of another run.
+    """
     names = ("recipe", "seed", "threads", "device")
-    if set(training) != set(names) or not isinstance(training["recipe"], dict):
+    if set(training) - {"checkpoints", "init"} != set(names) or not isinstance(training["recipe"], dict):
         raise AlgaError(f"expected a training with {', '.join(names)}, got {str(list(training))[:200]}")
+    every, init = training.get("checkpoints", 1), training.get("init", {"run": "", "sha256": "0" * 64})
+    if type(every) is not int or not 1 <= every <= MOST_STEPS:
+        raise AlgaError(f"checkpoints must be 1 to {MOST_STEPS:,} steps apart, got {every!r}")
+    if not isinstance(init, dict) or set(init) != {"run", "sha256"} or not all(isinstance(init[k], str) for k in init):
+        raise AlgaError(f"expected the run and sha256 that the training began from, got {str(init)[:200]}")
+    if not re.fullmatch("[0-9a-f]{64}", init["sha256"]) or not init["run"].isprintable():
+        raise AlgaError(f"expected the run and sha256 that the training began from, got {str(init)[:200]}")
     for name, least, most in (("threads", 1, 1024), ("seed", 0, 2**63 - 1)):
         if type(training[name]) is not int or not least <= training[name] <= most:
             raise AlgaError(f"{name} must be {least} to {most:,}, got {training[name]!r}")
@@ -214,12 +225,35 @@ def to_json(config: Config) -> str:
     content = {
         "format": FORMAT,
         "task": config.task.name,
-        **({"source": config.task.source} if config.task.source else {}),
+        **(_own(config.task) if config.task.source else {}),
         "vocabulary": config.tokens.vocabulary,
         "model": config.model.settings(),
         "training": config.training,
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def _own(task: Task) -> dict[str, str]:
+    """Return what a file says of a user's own task: hashes of its source and of what it does, and its class."""
+    return {"source": task.source, "class": type(task).__name__, "behaviour": own.behaviour(task)}
+
+
+def _task(content: dict[str, Any], folder: Path) -> Task:
+    """Return the task that config.json states; an error about a user's own says how to pass it."""
+    name, source = content["task"], content.get("source", "")
+    try:
+        tasks.known(name)
+    except AlgaError:
+        if not source:
+            raise
+        kind, recipe = content.get("class"), dict(content["training"]).get("recipe", {})
+        named = str(recipe.get("task", "")) if isinstance(recipe, dict) else ""
+        kind = kind if isinstance(kind, str) and kind.isidentifier() else "CLASS"
+        in_file = own.FILE_AND_CLASS.fullmatch(named)
+        python, option = (repr(named), named) if in_file else (kind, f"FILE.py:{kind}")
+        how = f"use alga.load({str(folder)!r}, task={python}), or --task {option} on the command line"
+        raise AlgaError(f"unknown task {name!r}, one of your own: {how}") from None
+    return tasks.stated(name, source, content.get("behaviour", ""))
 
 
 def load(place: Folder | Path) -> Config:
@@ -238,9 +272,7 @@ def read(snapshot: Snapshot) -> Config:
         content = json.loads(data)
         if content["format"] != FORMAT:
             raise AlgaError(f"{path} has format {content['format']!r}, this version of alga reads {FORMAT}")
-        task = tasks.known(content["task"])
-        if content.get("source", "") != task.source:
-            raise AlgaError(f"the task {task.name} has changed since this network was trained")
+        task = _task(content, snapshot.folder.path)
         config = Config(task=task, model=shape_of(content["model"]), training=dict(content["training"]))
         tokens, model = config.tokens, config.model
         fits = model.kind == shape_class(task).kind and all(

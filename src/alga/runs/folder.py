@@ -8,6 +8,7 @@ metrics.jsonl      a line per check during training
 README.md          the model card
 SHA256SUMS         the seal: hashes of all these, written last
 checkpoint.safetensors   while training is unfinished: see training/checkpoint.py
+checkpoints/       weights of earlier steps, if asked for: see intermediate.py
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Final
 from alga.base import files
 from alga.base.errors import AlgaError, Naming, one_line
 from alga.base.folders import Folder
-from alga.runs import checksums, weights
+from alga.runs import checksums, intermediate, weights
 from alga.runs import config as configs
 from alga.runs.card import card
 from alga.runs.checksums import Snapshot
@@ -66,15 +67,29 @@ def locate(model: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load(model: str | os.PathLike[str], *, read_certificate: bool = True) -> Run:
+def load(model: str | os.PathLike[str], *, read_certificate: bool = True, checkpoint: int | None = None) -> Run:
     """Load a run; refuse files that are damaged or do not belong together.
 
-    `read_certificate=False` ignores a certificate beside the weights: for certifying them again.
+    `read_certificate=False` ignores a certificate beside the weights: for certifying them again. With `checkpoint`, the
+    weights are those that its training kept after so many steps; they have no certificate.
     """
+    name = os.fspath(model)
     try:
-        return checksums.steady(locate(model), lambda snapshot: _read(snapshot, os.fspath(model), read_certificate))
+        if checkpoint is not None:
+            return checksums.steady(locate(model), lambda snapshot: _read_checkpoint(snapshot, name, checkpoint))
+        return checksums.steady(locate(model), lambda snapshot: _read(snapshot, name, read_certificate))
     except OSError as problem:
         raise one_line(problem) from None
+
+
+def _read_checkpoint(snapshot: Snapshot, name: str, step: int) -> Run:
+    config, folder = configs.read(snapshot), snapshot.folder
+    data = intermediate.read(folder, step, weights.most_bytes(config))
+    path = folder.path / intermediate.FOLDER / intermediate.name_of(step)
+    weights.check(data, config, path)
+    run = Run(name=f"{name} after {step:,} steps", config=config, weights=Weights(config, data, path))
+    _ = run.weights.arrays  # refuses numbers that are not finite
+    return run
 
 
 def _read(snapshot: Snapshot, name: str, read_certificate: bool) -> Run:
@@ -160,13 +175,18 @@ def _ours(certificate: Certificate, config: Config) -> bool:
 
 def save(place: Folder | Path, run: Run) -> None:
     """Write a run; until all of it is written, readers find the old files."""
-    if not run.certified:
-        run = dataclasses.replace(run, certificate=None, table=None)
-    written = {configs.CONFIG: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
-    written |= _judgement(run, run.config.model.parameters)
+    written = contents(run)
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
     checksums.replace(Folder.of(place), written, gone=[name for name in JUDGEMENT if name not in written])
+
+
+def contents(run: Run) -> dict[str, bytes]:
+    """Return the files of a run by name; only a certified run has a certificate and a table."""
+    if not run.certified:
+        run = dataclasses.replace(run, certificate=None, table=None)
+    written = {configs.CONFIG: configs.to_json(run.config).encode(), WEIGHTS: run.weights.data}
+    return written | _judgement(run, run.config.model.parameters)
 
 
 def keep(path: Path, run: Run) -> None:

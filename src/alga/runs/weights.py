@@ -179,10 +179,14 @@ def _same(now: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> bool:
 
 def read(snapshot: Snapshot, config: Config) -> bytes:
     """Return the bytes of a run's weight file; refuse one that is not for this configuration."""
-    most = max(ALWAYS_READ, 4 * config.model.parameters + 2 * MAX_HEADER_BYTES)
-    data = snapshot.read(WEIGHTS, most)
+    data = snapshot.read(WEIGHTS, most_bytes(config))
     check(data, config, snapshot.folder.path / WEIGHTS)
     return data
+
+
+def most_bytes(config: Config) -> int:
+    """Return how large a weight file of this configuration may be."""
+    return max(ALWAYS_READ, 4 * config.model.parameters + 2 * MAX_HEADER_BYTES)
 
 
 def check(data: bytes, config: Config, path: Path) -> None:

@@ -4,7 +4,8 @@
 """
 
 from alga.network.step import Step
-from alga.solve.calculator import Calculator, load
+from alga.solve.calculator import Calculator
+from alga.solve.loading import load
 from alga.solve.result import Result
 from alga.solve.solver import Solver
 

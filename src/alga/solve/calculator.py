@@ -285,13 +285,8 @@ class Calculator:
     @classmethod
     def from_pretrained(cls, model: str | os.PathLike[str] = DEFAULT_MODEL) -> Calculator:
         """Load a shipped network by name, or a run folder by path."""
-        return load(model)
+        return cls(models=(model,))
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write the network as a run folder, with its certificate if it has one; the folder must be new or empty."""
         self.network.save(folder)
-
-
-def load(model: str | os.PathLike[str] | None = None, *, base: int | None = None) -> Calculator:
-    """Load the shipped networks, opened when needed; `model`, a shipped name or a run folder, replaces one of them."""
-    return Calculator(base, models=() if model is None else (model,))

@@ -17,7 +17,8 @@ from alga.base.progress import Watch, unwatched
 from alga.solve.engines import table as table_engine
 from alga.solve.engines.machine import machine_of
 from alga.solve.engines.rows import NoColumnError
-from alga.solve.result import SIGNS, Listener, Result, Tally
+from alga.solve.result import SIGNS, Listener, Result
+from alga.solve.tally import Tally
 from alga.tasks.numbers import Signed, digits_of, number, split_sign, without_zeros
 
 if TYPE_CHECKING:

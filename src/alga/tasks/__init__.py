@@ -5,7 +5,7 @@ column; a Layout turns operands into columns. There is one file per family of pr
 name, and reads a user's own.
 """
 
-from alga.tasks.catalogue import COMPANIONS, families, find, for_step, known, names, step_of, variants
+from alga.tasks.catalogue import COMPANIONS, adopt, families, find, for_step, known, names, stated, step_of, variants
 from alga.tasks.domain import Domain, Instance
 from alga.tasks.layouts import DigitBelow, Digits, Layout, Text
 from alga.tasks.lookahead import Lookahead
@@ -15,5 +15,6 @@ from alga.tasks.whole import Whole
 
 __all__ = [
     "COMPANIONS", "DigitBelow", "Digits", "Domain", "Instance", "Layout", "Lookahead", "Procedure", "Situation", "Task",
-    "Text", "Whole", "families", "find", "for_step", "in_base", "known", "names", "step_of", "variants",
+    "Text", "Whole", "adopt", "families", "find", "for_step", "in_base", "known", "names", "stated", "step_of",
+    "variants",
 ]  # fmt: skip

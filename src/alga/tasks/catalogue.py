@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Final
 
-from alga.base.errors import AlgaError
+from alga.base.errors import AlgaError, Blaming
 from alga.tasks import own
 from alga.tasks.addition import Addition
 from alga.tasks.digitwise import DivisionByADigit, TimesADigit
@@ -94,14 +94,31 @@ def find(name: str) -> Task:
     >>> len(find("addition").domain), len(find("addition-base-16").domain)
     (2300, 8960)
     """
-    if own.FILE_AND_CLASS.fullmatch(name):
-        task = own.load(name)
-        if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
-            raise AlgaError(f"the task in {name} is called {task.name!r}, which is the name of a built-in task")
-        key = (task.name, task.source)
-        _OWN[key] = _OWN.pop(key, task)  # the version found last comes last
-        return _OWN[key]
-    return known(name)
+    return _remember(own.load(name), f"in {name}") if own.FILE_AND_CLASS.fullmatch(name) else known(name)
+
+
+def adopt(given: str | Task | type[Task]) -> Task:
+    """Return the task of a name, an instance or a class; one's own is then known by its name.
+
+    >>> from alga.tasks.parity import Parity
+    >>> adopt("parity") is adopt(Parity) is adopt(Parity())
+    True
+    """
+    if isinstance(given, str):
+        return find(given)
+    kind = given if isinstance(given, type) else type(given)
+    if kind.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        with Blaming(f"{kind.__name__} is not a whole task by itself: give an instance"):
+            return known(given.name if isinstance(given, Task) else kind().name)
+    return _remember(own.adopt(given), f"of class {kind.__name__}")
+
+
+def _remember(task: Task, where: str) -> Task:
+    if task.name in (*names(), *variants()) or task.name.rpartition("-base-")[0] in _IN_BASES:
+        raise AlgaError(f"the task {where} is called {task.name!r}, which is the name of a built-in task")
+    key = (task.name, task.source)
+    _OWN[key] = _OWN.pop(key, task)  # the version found last comes last
+    return _OWN[key]
 
 
 def known(name: str) -> Task:
@@ -115,6 +132,22 @@ def known(name: str) -> Task:
         if own_name == name:
             return task
     return _find(name)
+
+
+def stated(name: str, source: str, behaviour: str) -> Task:
+    """Return the task that a file states by name, source and behaviour; executes no code, as `known`.
+
+    A user's own task must be of that source. Of a class and a file one may stand in for the other if both do the same:
+    a network that a class was trained for has its behaviour as source.
+    """
+    task = known(name)
+    if task.source != source and task.source and source:
+        does = own.behaviour(task)
+        if does == source or (does == task.source and does == behaviour):
+            return own.as_of(task, source)
+    if task.source != source:
+        raise AlgaError(f"the task {task.name} has changed since this network was trained")
+    return task
 
 
 @cache

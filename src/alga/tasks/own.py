@@ -1,23 +1,29 @@
-"""A user's own task or method: a class in a Python file, named as `mine.py:Collatz`.
+"""A user's own task or method: a class in a Python file, named as `mine.py:Collatz`, or a class given from Python.
 
-The file is executed, so it is read only when the user names it; a run folder never contains code. The file's hash goes
-into the weights, so a network is not used with a task that has changed since.
+A file is executed, so it is read only when the user names it; a run folder never contains code. The file's hash goes
+into the weights, so a network is not used with a task that has changed since. For a class that was given, as in a
+notebook, it is a hash of what the class does.
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
+import itertools
+import json
 import re
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from alga.base.errors import AlgaError, Blaming, one_line
 from alga.tasks.procedure import Task
-from alga.tasks.validation import check
+from alga.tasks.validation import answered, check
 
 FILE_AND_CLASS = re.compile(r"(?P<file>.+\.py):(?P<kind>[A-Za-z_][A-Za-z_0-9]*)")
+COMPARED: Final = 1000  # problems whose answers are part of what a task does
 
 Base = TypeVar("Base")
 
@@ -30,12 +36,47 @@ def load(name: str) -> Task:
     with _blaming_file(name, Task):
         task = kind()
         task.source = source
-        for attribute in ("name", "summary", "symbols", "sign"):
-            text = getattr(task, attribute, "")
-            if not isinstance(text, str) or not text.isprintable():
-                raise TypeError(f"its {attribute} must be printable text, got {ascii(text)[:60]}")
-        check(task)
+        _check(task)
     return task
+
+
+def adopt(given: Task | type[Task]) -> Task:
+    """Return a checked copy of a task given as an instance or a class; its source is a hash of what it does."""
+    kind = given if isinstance(given, type) else type(given)
+    if not issubclass(kind, Task):
+        raise AlgaError(f"expected a task's name, an instance or a class of Procedure, got {given!r:.100}")
+    with Blaming(f"{kind.__name__} is not a valid task", (Exception, SystemExit)):
+        task = given if isinstance(given, Task) else kind()
+        _check(task)
+        return as_of(task, behaviour(task))
+
+
+def _check(task: Task) -> None:
+    for attribute in ("name", "summary", "symbols", "sign"):
+        text = getattr(task, attribute, "")
+        if not isinstance(text, str) or not text.isprintable():
+            raise TypeError(f"its {attribute} must be printable text, got {ascii(text)[:60]}")
+    check(task)
+
+
+def behaviour(task: Task) -> str:
+    """Return a hash of what a task does: its domain, and the answers of its first thousand problems.
+
+    Classes that only look different have the same one.
+    """
+    instances = [[i.context, i.column, i.prompt, i.output] for i in task.domain.values()]
+    answers = list(itertools.islice(answered(task.procedure), COMPARED))
+    content = [task.name, task.domain.symbols, sorted(instances, key=str), answers]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def as_of(task: Task, source: str) -> Task:
+    """Return a copy of a task with another source."""
+    copied = copy.copy(task)
+    copied.source = source
+    if "domain" in vars(copied):
+        vars(copied)["domain"] = dataclasses.replace(task.domain, source=source)
+    return copied
 
 
 def version(name: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ first that fails is among the smallest, and the error names it.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import random
@@ -109,6 +110,15 @@ def _check_texts(task: Whole, seed: int) -> int:
         if (spelled := task.read(text.removeprefix(question))) != expected:
             raise AlgaError(f"task {task.name}: the text {text} spells {spelled!r}, its answer is {expected!r}")
     return len(problems)
+
+
+def answered(task: Procedure, seed: int = 0) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield small problems, shortest first, each with the answer that its exact steps spell."""
+    for columns in _problems(task, seed):
+        operands = task.layout.operands(columns)
+        with contextlib.suppress(AlgaError):  # outside the task's range
+            if operands is not None:
+                yield operands, task.read([instance.output for instance in task.steps(*operands)])
 
 
 def _check_problem(task: Procedure, columns: tuple[str, ...]) -> bool:

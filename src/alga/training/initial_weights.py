@@ -8,18 +8,21 @@ from torch import nn
 from alga.network.kinds import AnyShape, new_module
 from alga.network.model import Transformer
 from alga.network.reader import Reader
+from alga.runs import Weights
 from alga.runs.config import Recipe
 
 
 @torch.no_grad()
-def initial_network(config: AnyShape, recipe: Recipe) -> Transformer | Reader:
-    """Return a network with random weights, drawn from torch's global generator."""
+def initial_network(config: AnyShape, recipe: Recipe, weights: Weights | None = None) -> Transformer | Reader:
+    """Return a network with random weights, drawn from torch's global generator, or with the given ones."""
     model = new_module(config)
     if recipe.start == "normal":
         _draw_normal(model)
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             module.weight *= recipe.embedding_scale
+    if weights is not None:
+        model.load_state_dict({name: torch.tensor(array) for name, array in weights.arrays.items()})
     return model
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from alga import runs
 from alga.base import files
 from alga.base.folders import Folder
-from alga.runs import CHECKPOINT, Run, checksums
+from alga.runs import CHECKPOINT, Run, Weights, checksums, intermediate
 from alga.runs import config as configs
 from alga.runs.config import Config
 from alga.training import metrics
@@ -75,6 +75,15 @@ class RunWriter:
         """Replace the checkpoint."""
         if self.folder is not None:
             checkpoint.save(self.folder, CHECKPOINT)
+
+    def keep_weights(self, step: int, weights: Weights) -> None:
+        """Keep the weights after so many steps."""
+        if self.folder is not None:
+            intermediate.write(self.folder, step, weights.data)
+
+    def kept_steps(self) -> list[int]:
+        """Return the steps whose weights were kept."""
+        return [] if self.folder is None else intermediate.steps(self.folder)
 
     def drop_checkpoint(self) -> None:
         """Remove the checkpoint of a finished training."""

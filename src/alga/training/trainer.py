@@ -7,7 +7,6 @@ bits as an uninterrupted one with the same seed and threads.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import time
@@ -17,7 +16,7 @@ from typing import Final
 
 import torch
 
-from alga import runs, tasks
+from alga import runs
 from alga.base.errors import MALFORMED, AlgaError, Blaming
 from alga.base.folders import Folder
 from alga.network.kinds import decoder_of
@@ -25,18 +24,19 @@ from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
 from alga.runs.config import Config, Recipe
-from alga.training import metrics
+from alga.training import checks
 from alga.training.checkpoint import Checkpoint, settings_of
+from alga.training.configuration import available, configuration
 from alga.training.initial_weights import initial_network
 from alga.training.learner import Learner
 from alga.training.metrics import Progress
 from alga.training.run_writer import RunWriter
 from alga.training.sampling import Sampler
 from alga.training.sums import SumSampler
+from alga.training.torch_settings import TorchSettings
 from alga.trust.certificate import Certificate
 from alga.trust.table import Table
 
-DEVICE_CHOICES: Final = ("auto", "cpu", "cuda", "mps")
 CHECKPOINT_SECONDS: Final = 5.0
 MARGIN_NOISE: Final = 1e-3  # between batch sizes
 MOST_SKIPPED: Final = 10  # of these checks one is made whatever the loss
@@ -46,11 +46,11 @@ DEFAULT_THREADS: Final = 1  # a second does not help so small a network, and hur
 class Training:
     """One training: `start` or `resume` it, then iterate over `run()`. Without a folder, nothing is written."""
 
-    def __init__(self, folder: Path | None, config: Config) -> None:
+    def __init__(self, folder: Path | None, config: Config, weights: Weights | None = None) -> None:
         self.folder, self.config = folder, config
         self.recipe = Recipe(**config.training["recipe"])
         self.threads, seed = config.training["threads"], config.training["seed"]
-        self.device = torch.device(_device(config.training["device"]))
+        self.device = torch.device(available(config.training["device"]))
         self.certificate: Certificate | None = None
         self._table: Table | None = None
         self.step, self.seconds = 0, 0.0
@@ -60,9 +60,10 @@ class Training:
         self._only_save = False  # the training had ended, but was killed before everything was written
         self._writer = RunWriter(folder)
         self._sampling = torch.Generator().manual_seed(seed)
-        self._dropout_state = torch.Generator().manual_seed(seed).get_state()
-        with self._torch_settings():
-            self._learner = Learner(initial_network(config.model, self.recipe).to(self.device), self.recipe)
+        self._torch = TorchSettings(seed, self.threads)
+        with self._torch.set():
+            network = initial_network(config.model, self.recipe, weights).to(self.device)
+            self._learner = Learner(network, self.recipe)
         self.model = self._learner.averaged  # what is checked, certified and saved
         self._sampler: Sampler | SumSampler
         if isinstance(config.tokens, Texts):
@@ -80,12 +81,18 @@ class Training:
         seed: int = 0,
         threads: int = DEFAULT_THREADS,
         device: str = "auto",
+        init: Run | None = None,
+        checkpoints: int = 0,
     ) -> Training:
-        """Start a new run in a new or empty folder, or without one."""
-        settings = {"recipe": recipe.settings(), "seed": seed, "threads": threads, "device": _device(device)}
-        config = Config(task=tasks.find(recipe.task), model=recipe.network(), training=settings)
-        training = cls(None if folder is None else Path(folder), config)
+        """Start a new run in a new or empty folder, or without one.
+
+        It begins from the weights of `init`, or from random ones. Every `checkpoints` steps the weights are kept.
+        """
+        config = configuration(recipe, seed, threads, device, init, checkpoints)
+        training = cls(None if folder is None else Path(folder), config, None if init is None else init.weights)
         training._writer.create(config)
+        if init is not None:
+            training._writer.save_checkpoint(training._checkpoint())  # resuming needs no other folder
         return training
 
     @classmethod
@@ -108,6 +115,8 @@ class Training:
             raise AlgaError(f"{folder.path} was not trained by alga: there is nothing to resume")
         if folder.has(WEIGHTS) and not folder.has(CHECKPOINT):
             raise AlgaError(f"{folder.path} has finished training or lost its checkpoint: there is nothing to resume")
+        if "init" in config.training and not folder.has(CHECKPOINT):
+            raise AlgaError(f"{folder.path} was stopped before its first weights were written: start it again")
         if steps is not None:
             recipe = {**config.training["recipe"], "steps": steps}
             config = dataclasses.replace(config, training={**config.training, "recipe": recipe})
@@ -136,8 +145,10 @@ class Training:
     def _train(self, should_stop: Callable[[], bool]) -> Iterator[Progress]:
         saved = time.monotonic()
         self._end_reason = ""
+        if self.step == 0:
+            self._keep_weights()
         while self.step < self.recipe.steps and self.certificate is None and not should_stop():
-            with self._torch_settings():
+            with self._torch.set():
                 progress = self._until_next_check(should_stop)
             if progress is not None:
                 self._writer.append_check(progress)
@@ -174,6 +185,11 @@ class Training:
         return self._sampler.shown if isinstance(self._sampler, Sampler) else frozenset(self.config.task.domain)
 
     @property
+    def kept_steps(self) -> list[int]:
+        """The steps whose weights were kept in the run folder."""
+        return self._writer.kept_steps()
+
+    @property
     def reached_margin(self) -> bool:
         """Whether the network is certified with the recipe's margin."""
         least = self.certificate.least_margin if self.certificate else None
@@ -186,6 +202,7 @@ class Training:
         while not should_stop():
             self.step += 1
             self._losses.append(self._train_step())
+            self._keep_weights()
             if self.step % self.recipe.check_every == 0 or self.step == self.recipe.steps:
                 progress = self._check(began) if self._worth_a_check else None
                 self._losses = []
@@ -206,12 +223,18 @@ class Training:
         self._learner.take_step(loss, self.step)
         return loss.item()
 
+    def _keep_weights(self) -> None:
+        """Keep the current weights if it is time to."""
+        every = self.config.training.get("checkpoints", 0)
+        if every and self.step % every == 0:
+            self._writer.keep_weights(self.step, Weights.of(self.config, self.model))
+
     def _check(self, began: float) -> Progress:
         domain = self.config.task.domain
         if self.recipe.check_below and isinstance(self._sampler, Sampler):
-            measured = metrics.measure_forced(domain, self._decoder, self._sampler)
+            measured = checks.measure_forced(domain, self._decoder, self._sampler)
         else:
-            measured = metrics.measure(domain, self._decoder, self._sampler)
+            measured = checks.measure(domain, self._decoder, self._sampler)
         return Progress(
             **measured,
             step=self.step,
@@ -237,28 +260,15 @@ class Training:
     def as_run(self) -> Run:
         """Return the current network, with its certificate if it has one."""
         return Run(
-            name=str(self.folder),
+            name=f"{self.config.task.name}-{self.recipe.name}" if self.folder is None else str(self.folder),
             config=self.config,
             weights=Weights.of(self.config, self.model),
             certificate=self.certificate,
             table=self._table,
         )
 
-    @contextlib.contextmanager
-    def _torch_settings(self) -> Iterator[None]:
-        """Set torch's random state and thread count for this training, and restore the caller's afterwards."""
-        state, threads = torch.get_rng_state(), torch.get_num_threads()
-        torch.set_rng_state(self._dropout_state)
-        torch.set_num_threads(self.threads)
-        try:
-            yield
-        finally:
-            self._dropout_state = torch.get_rng_state()
-            torch.set_rng_state(state)
-            torch.set_num_threads(threads)
-
     def _checkpoint(self) -> Checkpoint:
-        random = {"sampling": self._sampling.get_state(), "dropout": self._dropout_state}
+        random = {"sampling": self._sampling.get_state(), "dropout": self._torch.state}
         counters = {
             "step": self.step,
             "seconds": self.seconds,
@@ -276,19 +286,8 @@ class Training:
         if folder.has(CHECKPOINT):
             checkpoint.load(folder, CHECKPOINT)
         self._sampling.set_state(checkpoint.random["sampling"])
-        self._dropout_state = checkpoint.random["dropout"]
+        self._torch.state = checkpoint.random["dropout"]
         counters = checkpoint.counters
         self.step, self.seconds, self._losses = counters["step"], counters["seconds"], counters["losses"]
         self._fewest_wrong, self._end_reason = counters["fewest"], counters["ended"]
         return int(counters["checks"])
-
-
-def _device(name: str) -> str:
-    if name not in DEVICE_CHOICES:
-        raise AlgaError(f"unknown device {name!r}; there are {', '.join(DEVICE_CHOICES)}")
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        return next(device for device in ("cuda", "mps", "cpu") if there[device])
-    if not there[name]:
-        raise AlgaError(f"the device {name} is not available here; cpu always is")
-    return name

@@ -34,18 +34,24 @@ def sweep(
 
     """
     from alga.research import sweeps, trials
+    from alga.research.kept_runs import KeptRuns
 
     out = plan.with_suffix(".jsonl") if out is None else out
     check_out(out)
     runs = trials.read(plan)
+    kept = KeptRuns(out, runs[0].get("keep", ""))
     with progress("runs") as watch:
-        rows = sweeps.run(trials.MEASURE, runs, out, cluster=cluster, workers=workers, watch=watch, say=note)
+        rows = sweeps.run(
+            trials.MEASURE, runs, out, cluster=cluster, workers=workers, watch=watch, say=note, receive=kept.receive
+        )
+    folders = kept.finish(rows)
     with records.blaming(out, "sweep results"):
         groups = trials.groups(rows)
     failed = sum(group.failed for group in groups)
     certified = sum(group.certified for group in groups)
     if json:
         content = {"runs": len(rows), "certified": certified, "failed": failed, "results": str(out)}
+        content |= {"kept": [str(folder) for folder in folders]} if "keep" in runs[0] else {}
         typer.echo(as_json(content | {"groups": [dataclasses.asdict(group) for group in groups]}))
     else:
         for group in groups:
@@ -55,4 +61,6 @@ def sweep(
             typer.echo(f"{changes}: {group.certified} of {group.runs} certified; median {steps}, {seconds}")
         failures = f", {failed} failed (the same command tries them again)" if failed else ""
         typer.echo(f"{out}: {certified} of {len(rows)} certified{failures}")
+        if folders:
+            typer.echo(f"kept: {folders[0] if len(folders) == 1 else f'{len(folders)} networks in {kept.folder}'}")
     raise typer.Exit(0 if certified == len(rows) else 1)

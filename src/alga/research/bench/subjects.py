@@ -22,6 +22,10 @@ from alga.tasks.numbers import exact, signed_answer
 
 DIGITS_IN_BULK: Final = 20
 SCRIPT: Final = "import sys\nfor line in sys.stdin:\n    a, b = line.split()\n    print(int(a) + int(b))\n"
+ALGA_SCRIPT: Final = """import sys, alga
+pairs = [line.split() for line in sys.stdin]
+print("\\n".join(alga.load().solve_many(pairs, operation="add").answers))
+"""
 QUOTIENT_SHARE: Final = 20  # a quotient's second number has a twentieth of the first one's digits
 
 
@@ -49,7 +53,10 @@ def subjects(folder: Path) -> list[Subject]:
     """Return all subjects; files are written to a folder."""
     calculator = Calculator()
     table_engine.load_compiled()
-    return [_short(calculator), _many(calculator), _lines(folder), _products(calculator), _quotients(calculator)]
+    return [
+        _short(calculator), _many(calculator), _lines(folder), _python(calculator, folder), _products(calculator),
+        _quotients(calculator),
+    ]  # fmt: skip
 
 
 def _short(calculator: Calculator) -> Subject:
@@ -88,33 +95,63 @@ def _many(calculator: Calculator) -> Subject:
     )  # fmt: skip
 
 
-def _lines(folder: Path) -> Subject:
-    """Files of lines, by whole processes: with the start of Python, and of the compiler."""
-    source, out = folder / "pairs", folder / "sums"
+@dataclass(frozen=True)
+class _File:
+    """A file of sums, a line each, and the processes that solve it: with the start of Python, and of the compiler."""
 
-    def problem(count: int) -> tuple[Path]:
+    folder: Path
+
+    def problem(self, count: int) -> tuple[Path]:
+        source = self.folder / "pairs"
         source.write_text("".join(f"{x} {y}\n" for x, y in _pairs(count)))
         return (source,)
 
-    def answer(path: Path) -> str:
+    def answer(self, path: Path) -> str:
         pairs = (line.split() for line in path.read_text().splitlines())
         return "".join(f"{int(x) + int(y)}\n" for x, y in pairs)
 
-    def by(*command: str) -> Callable[[Path], str]:
+    def by(self, *command: str) -> Callable[[Path], str]:
+        """Return a function that has a Python process read the file."""
+
         def add(path: Path) -> str:
+            out = self.folder / "sums"
             with path.open("rb") as given, out.open("wb") as taken:
                 subprocess.run([sys.executable, *command], stdin=given, stdout=taken, check=True)
             return out.read_text()
 
         return add
 
+
+COMMAND: Final = ("-m", "alga", "add", "--pairs", "-")
+
+
+def _lines(folder: Path) -> Subject:
+    file = _File(folder)
     ways = {
-        "alga": ("alga add --pairs", by("-m", "alga", "add", "--pairs", "-")),
-        "int": ("a Python script over int", by("-c", SCRIPT)),
+        "alga": ("alga add --pairs", file.by(*COMMAND)),
+        "int": ("a Python script over int", file.by("-c", SCRIPT)),
     }
-    title = f"A file of sums of {DIGITS_IN_BULK} digits, end to end"
-    sizes = (1000, 100_000, 1_000_000)
-    return Subject("lines", title, "lines", "a line", sizes, problem, answer, ways, "int", parts=lambda count: count)
+    title, sizes = f"A file of sums of {DIGITS_IN_BULK} digits, end to end", (1000, 100_000, 1_000_000)
+    return Subject(
+        "lines", title, "lines", "a line", sizes, file.problem, file.answer, ways, "int", parts=lambda count: count
+    )
+
+
+def _python(calculator: Calculator, folder: Path) -> Subject:
+    """The same from Python and by the command line: whole processes, and a calculator that is there already."""
+    file = _File(folder)
+
+    def solve(path: Path) -> str:
+        pairs = [line.split() for line in path.read_text().splitlines()]
+        return "".join(f"{answer}\n" for answer in calculator.solve_many(pairs, operation="add").answers)
+
+    ways = {
+        "loaded": ("alga from Python, loaded before", solve),
+        "script": ("alga from Python, the whole process", file.by("-c", ALGA_SCRIPT)),
+        "command": ("alga add --pairs, the whole process", file.by(*COMMAND)),
+    }
+    title, sizes = f"Sums of {DIGITS_IN_BULK} digits, from Python and by the command line", (1, 100, 10_000, 100_000)
+    return Subject("python", title, "sums", "all of them", sizes, file.problem, file.answer, ways, "command")
 
 
 def _products(calculator: Calculator) -> Subject:

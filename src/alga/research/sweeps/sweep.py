@@ -49,6 +49,9 @@ class Row:
     attempts: int = 1  # times it was given to a worker
 
 
+Receive = Callable[[Row], None]
+
+
 class Options(TypedDict, total=False):
     """Where a sweep runs and how it reports."""
 
@@ -56,11 +59,15 @@ class Options(TypedDict, total=False):
     workers: int | None  # processes on this machine, one per core by default
     watch: Watch
     say: Say  # prints a message for the user
+    receive: Callable[
+        [Row], None
+    ]  # takes what should not be in the results' file out of a new row, before it is written
 
 
 def run(measure: str, plan: Sequence[Settings], out: str | os.PathLike[str], **options: Unpack[Options]) -> list[Row]:
     """Run `measure`, a function written as `module:name`, on each of the settings; return the rows in their order."""
     watch, say = options.get("watch", unwatched), options.get("say", lambda _: None)
+    receive: Receive = options.get("receive", lambda _: None)
     out = Path(os.path.realpath(out))  # so that a link leads to the same lock
     runs.check_no_run(out.parent)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +81,7 @@ def run(measure: str, plan: Sequence[Settings], out: str | os.PathLike[str], **o
             executor = open_executor(options.get("cluster"), options.get("workers"), len(todo))
             work = _Work(measure, todo, executor, say)
             for name, row in work.rows(lambda: watch(len(done), len(set(names)))):
+                receive(row)
                 files.append(out, json.dumps({"measure": measure, **vars(row)}))
                 rows[name] = row
                 done.add(name)
