@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from torch import Tensor, nn
 
@@ -75,7 +75,7 @@ class Hooked:
     name: str
 
 
-Hook = Callable[[Tensor, Hooked], Tensor | None]  # returns what goes on in place of the activation; None: itself
+Hook: TypeAlias = "Callable[[Tensor, Hooked], Tensor | None]"  # returns what goes on in its place; None: the activation itself
 Hooks = Sequence[tuple[str | Callable[[str], bool], Hook]]  # a name, or whether a name is meant
 
 
