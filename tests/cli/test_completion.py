@@ -67,7 +67,15 @@ def test_tasks_are_completed(verb: str, alga: Alga, monkeypatch: pytest.MonkeyPa
 def test_studies_methods_and_verbs_are_completed(alga: Alga, monkeypatch: pytest.MonkeyPatch) -> None:
     assert completed(alga, monkeypatch, "alga lab study sh") == ["share"]
     assert completed(alga, monkeypatch, "alga lab compare ab") == ["abacus"]
-    assert completed(alga, monkeypatch, "alga lab ") == ["sweep", "bench", "compare", "paper", "study", "report"]
+    assert completed(alga, monkeypatch, "alga lab ") == [
+        "sweep",
+        "plot",
+        "bench",
+        "compare",
+        "paper",
+        "study",
+        "report",
+    ]
     assert completed(alga, monkeypatch, "alga s") == ["sub", "solve", "serve"]  # not the old sweep
 
 

@@ -15,6 +15,7 @@ from alga.research.bench import timing as bench
 from alga.research.bench.methods import Method
 from alga.research.bench.timing import Bench, Cell
 from alga.solve.calculator import Calculator
+from alga.solve.result import Results
 from alga.solve.solver import Solver
 from tests.conftest import Alga
 
@@ -74,7 +75,7 @@ def _second_of_a_batch(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(self: Solver, problems: Any, **how: Any) -> Any:
         answers = solve(self, problems, **how)
-        return [answer.told(answer=answers[0].answer) for answer in answers]
+        return Results.of([answer.told(answer=answers[0].answer) for answer in answers])
 
     patch.setattr(Solver, "solve_many", wrong)
 

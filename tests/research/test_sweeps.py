@@ -165,7 +165,7 @@ def test_plan_is_read(tmp_path: Path) -> None:
     [
         ("recipe = 3", "recipe cannot be 3"),
         ("recipe = 'slow'", "unknown recipe 'slow'"),
-        ("what = 1", "expected recipe, task, seeds, grid, runs, got 'what'"),
+        ("what = 1", "expected recipe, task, seeds, grid, runs, keep, got 'what'"),
         ("[grid]\nspeed = [1]", "a recipe has no setting 'speed'"),
         ("[grid]\nwidth = ['wide']\n", "model setting width must be a whole number"),
         ("[grid]\noptions = [{vocabulary = 3}]\n", "options holds 'vocabulary', which is not an option"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def test_sequential_stops_at_a_failing_step(faulty: Make) -> None:
     assert failed.steps[-1] == Step("12C1", "22", None, 9.0)
     assert failed.failure == "the network failed at step 2: it wrote '22' for 12C1"
     assert right.answer == "2"
-    assert str(dataclasses.replace(failed, procedure=ADDITION)).splitlines()[-1] == failed.failure
+    assert str(failed.told(procedure=ADDITION)).splitlines()[-1] == failed.failure
 
 
 def test_equal_prompts_of_a_round_are_computed_once(faulty: Make) -> None:

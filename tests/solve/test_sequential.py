@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -31,7 +30,7 @@ def test_batched_problems_match_single_ones(adder: Solver) -> None:
     assert [result.as_dict()["steps"] for result in together] == [4, 1, 9, 1, 2]
     alone = [adder.solve(*problem, engine="sequential") for problem in problems]
     for apart, beside in zip(alone, together, strict=True):
-        assert dataclasses.replace(apart, network_calls=beside.network_calls) == beside
+        assert apart.told(network_calls=beside.network_calls) == beside
     assert together[0].network_calls < sum(r.network_calls for r in alone)
 
 
@@ -53,7 +52,7 @@ def test_output_that_never_stops_ends_the_problem(faulty: Callable[..., Decode])
     assert failed.step_count == 2
     assert [step.text for step in failed.steps] == ["10S", "155"]
     assert failed.failure == "the network failed at step 2: it wrote '155' for 10C86"
-    assert str(dataclasses.replace(failed, procedure=ADDITION)).endswith(failed.failure)
+    assert str(failed.told(procedure=ADDITION)).endswith(failed.failure)
     assert fine.answer == "3"
 
 

@@ -32,7 +32,7 @@ def name_of(settings: Settings) -> str:
     """Return the name of a trial: its recipe and seed, and the beginning of a hash of all its settings.
 
     >>> name_of({"recipe": {"name": "fast", "task": "addition"}, "seed": 3, "keep": "all"})
-    'fast-3-a8af4b6f'
+    'fast-3-025909f9'
     """
     others = {name: value for name, value in settings.items() if name != "keep"}
     found = hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()

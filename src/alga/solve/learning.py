@@ -22,7 +22,7 @@ from alga.training.changes import changed
 
 
 def train(
-    task: str | Task | type[Task] = "addition",
+    task: str | Task | type[Task],
     recipe: str | Recipe = "fast",
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
