@@ -19,10 +19,13 @@ NAVIGATION = {
         "Under faults and load <reliability>", "Security </SECURITY>",
     ],
     "Guides": [
-        "own-task", "training", "interpretability", "Sweeps on a cluster <sweeps>", "Export <export>", "Serving <serve>",
+        "own-task", "training", "interpretability", "Sweeps on a cluster <sweeps>", "Export <export>",
+        "Serving <serve>",
     ],
     "Notebooks": sorted(page.stem for page in ROOT.glob("docs/*.ipynb")),
-    "API reference": ["reference/calculator", "reference/trust", "reference/tasks", "reference/training", "reference/inside"],
+    "API reference": [
+        "reference/calculator", "reference/trust", "reference/tasks", "reference/training", "reference/inside",
+    ],
     "Results": [
         "results", "The paper, claim by claim <paper>", "The paper's open questions <lab>",
         "Other methods side by side <compare>", "Speed <speed>", "What others published <peers>",
