@@ -31,9 +31,7 @@ def test_small_network_is_proven_without_torch() -> None:
 def test_training_from_python_needs_the_extra() -> None:
     code = "import sys; sys.modules['torch'] = None\nimport alga\nalga.train('parity')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == (
-        "alga.AlgaError: training needs torch: in ALGA's checkout, pip install -e '.[train]'"
-    )
+    assert done.stderr.splitlines()[-1] == ("alga.AlgaError: training needs torch: pip install 'alga-adder[train]'")
 
 
 def test_runs_are_compared_without_torch() -> None:

@@ -23,6 +23,7 @@ from alga.base.errors import AlgaError
 from alga.export import hugging_face
 from alga.export.hub.reader import network_alga as reader_code
 from alga.export.hub.steps import network_alga as step_code
+from alga.network.hook_points import hooked
 from alga.network.kinds import module_of
 from alga.runs import SHIPPED
 from alga.solve.solver import Solver
@@ -149,7 +150,8 @@ def test_step_code_matches_the_network_with_and_without_a_cache(options: dict[st
     ids = torch.tensor([[2, 5, 3, 4, 3], [3, 0, 0, 4, 1]])  # `0C1\n1` and `1PP\nS`
     with torch.no_grad():
         seen, expected, attention = step_code.Seen(), ours(ids), []
-        ours(ids, attention=attention)
+        with hooked(ours, [(lambda name: name.endswith("hook_pattern"), lambda it, _: attention.append(it))]):
+            ours(ids, every_position=True)
         torch.testing.assert_close(theirs(ids, seen=seen)[:, 3:], expected)
         torch.testing.assert_close(seen.attention, attention)
         assert len(seen.states) == shape.layers + 1
@@ -282,5 +284,5 @@ def test_impossible_folder_is_a_one_line_error(
 
 def test_missing_torch_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hugging_face, "installed", lambda package: False)
-    with pytest.raises(AlgaError, match=r"Hugging Face export needs torch: in ALGA's checkout, pip install -e"):
+    with pytest.raises(AlgaError, match=r"Hugging Face export needs torch: pip install 'alga-adder\[train\]'"):
         hugging_face.folder(Solver.load("parity"))

@@ -75,7 +75,9 @@ class Hooked:
     name: str
 
 
-Hook: TypeAlias = "Callable[[Tensor, Hooked], Tensor | None]"  # returns what goes on in its place; None: the activation itself
+Hook: TypeAlias = (
+    "Callable[[Tensor, Hooked], Tensor | None]"  # what it returns goes on; None: the activation
+)
 Hooks = Sequence[tuple[str | Callable[[str], bool], Hook]]  # a name, or whether a name is meant
 
 
