@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -29,7 +30,6 @@ from alga.runs import SHIPPED, Weights, checksums
 from alga.runs.config import Recipe
 from alga.solve.solver import Solver
 from alga.tasks import Task
-from alga.training import trainer
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background jobs like this
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that commands started by tests receive Ctrl-C
@@ -158,8 +158,11 @@ Alga = Callable[..., Result]
 
 @pytest.fixture
 def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """Run the command line in this process."""
+    """Run the command line in this process, without lines of progress, which come after ten seconds on a busy machine."""
+    from alga.base import progress_bar
     from alga.cli.app import main
+
+    monkeypatch.setattr(progress_bar, "PLAIN_SECONDS", math.inf)
 
     def run(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["alga", *map(str, arguments)])
@@ -169,14 +172,6 @@ def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return Result(int(ended.value.code or 0), captured.out, captured.err)
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train on one thread by default: next to other tests, two take ten times as long."""
-    if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(trainer, "DEFAULT_THREADS", 1)
-        monkeypatch.setitem(trainer.Training.start.__func__.__kwdefaults__, "threads", 1)  # type: ignore[attr-defined]
 
 
 def tiny(**changes: object) -> Recipe:
