@@ -158,7 +158,7 @@ Alga = Callable[..., Result]
 
 @pytest.fixture
 def alga(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """Run the command line in this process, without lines of progress, which come after ten seconds on a busy machine."""
+    """Run the command line in this process, without the lines of progress that a busy machine would get."""
     from alga.base import progress_bar
     from alga.cli.app import main
 

@@ -40,8 +40,9 @@ def test_time_left_ignores_work_done_before_resuming(
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Advance the clock by this many seconds on every reading."""
+    """Advance the clock by this many seconds on every reading; have a line every ten of them."""
     clock = itertools.count(0.0, seconds)
+    monkeypatch.setattr(progress_bar, "PLAIN_SECONDS", 10.0)
     monkeypatch.setattr("alga.base.progress_bar.time.monotonic", lambda: next(clock))
 
 
