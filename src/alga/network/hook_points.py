@@ -75,9 +75,7 @@ class Hooked:
     name: str
 
 
-Hook: TypeAlias = (
-    "Callable[[Tensor, Hooked], Tensor | None]"  # what it returns goes on; None: the activation
-)
+Hook: TypeAlias = "Callable[[Tensor, Hooked], Tensor | None]"  # what it returns goes on; None: the activation
 Hooks = Sequence[tuple[str | Callable[[str], bool], Hook]]  # a name, or whether a name is meant
 
 
