@@ -28,6 +28,7 @@ def test_old_verb_announces_its_new_name_in_one_line(old: str, alga: Alga) -> No
     assert now.err == ""
 
 
+@pytest.mark.slow
 def test_old_verb_still_runs(alga: Alga, tmp_path: Path) -> None:
     page = tmp_path / "lab.md"
     old = alga("report", "--results", ROOT / "results" / "lab", "--page", page)

@@ -20,6 +20,7 @@ from alga.solve.solver import Solver
 from tests.conftest import Alga
 
 
+@pytest.mark.slow
 def test_small_benchmark_times_every_method_and_draws_them(
     alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +85,7 @@ def _wrong_product(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Calculator, "mul", lambda *_: "42")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [_odd_method, _wrong_files, _second_of_a_batch, _wrong_product])
 def test_wrong_sum_fails_the_benchmark(
     alga: Alga, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pytest.MonkeyPatch], None]

@@ -31,6 +31,7 @@ def folders(out: Path) -> list[Path]:
     return sorted(path for path in out.with_suffix(".runs").iterdir())
 
 
+@pytest.mark.slow
 def test_all_networks_are_kept_by_workers(tmp_path: Path, alga: Alga) -> None:
     plan, out = tmp_path / "plan.toml", tmp_path / "out.jsonl"
     plan.write_text(PLAN.format("all"))

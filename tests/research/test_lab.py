@@ -53,6 +53,7 @@ def test_changed_record_changes_the_page(tmp_path: Path) -> None:
     assert section not in PAGE.read_text()
 
 
+@pytest.mark.slow
 def test_report_needs_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from alga.research.studies import lab; "
@@ -111,6 +112,7 @@ def test_variants_pass_validation(name: str) -> None:
     assert validation.check(tasks.find(name)) > 10_000
 
 
+@pytest.mark.slow
 def test_wrong_carried_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     task = type(tasks.find("addition-blocks-of-2"))(2)
     monkeypatch.setattr(task, "carried", lambda output: "0")

@@ -208,6 +208,7 @@ def test_median_interval_covers_95_percent() -> None:
         assert held > 1870, size
 
 
+@pytest.mark.slow
 def test_sweep_command_summarises_and_resumes(tmp_path: Path, alga: Callable[..., Result]) -> None:
     path, out = tmp_path / "plan.toml", tmp_path / "out.jsonl"
     path.write_text(PLAN.replace("[3, 5]", "1").replace("[16, 32]", "[16]").replace("[[runs]]\nwidth = 16", ""))

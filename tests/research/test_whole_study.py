@@ -24,6 +24,7 @@ def test_plan_has_ten_seeds_of_every_kind() -> None:
     assert [each["kind"] for each in plan[: len(kinds)]] == kinds  # seed by seed, so that a part of it covers all kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -47,6 +47,7 @@ def test_leaving_the_queue_makes_room(asked: list[int]) -> None:
         until(waits)
 
 
+@pytest.mark.slow
 def test_140_clients_that_never_read_do_not_block_the_server() -> None:
     with serving(Limits(seconds=1)) as address, ExitStack() as stack:
         trace = post("/v1/add/steps", {"operands": ["7" * 20_000, "8" * 20_000]})
@@ -61,6 +62,7 @@ def test_140_clients_that_never_read_do_not_block_the_server() -> None:
             read_to_end(raw)  # which ends
 
 
+@pytest.mark.slow
 def test_response_that_is_never_read_is_dropped() -> None:
     asked = 150
     with serving(Limits(seconds=1)) as address, connected(address) as raw:
@@ -119,6 +121,7 @@ def test_connections_with_work_in_progress_stay_open(asked: list[int]) -> None:
                 raw.recv(1)
 
 
+@pytest.mark.slow
 def test_server_shuts_down_quietly_with_requests_in_progress(
     asked: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -88,6 +88,7 @@ def test_nested_solve_does_not_clear_an_alteration() -> None:
     assert not answer.certified
 
 
+@pytest.mark.slow
 def test_weights_changed_during_certification_are_not_certified(swapping: tuple[Solver, Put]) -> None:
     calculator, put = swapping
     with pytest.raises(AlgaError, match="changed while it was checked"):

@@ -116,6 +116,7 @@ def test_distances_have_a_rate_of_their_own() -> None:
     assert moved["head.weight"] < 1.1 * rate + 1e-4
 
 
+@pytest.mark.slow
 def test_resumed_training_ends_in_the_same_bits(tmp_path: Path) -> None:
     whole = Training.start(tmp_path / "whole", small(), threads=1)
     list(whole.run())

@@ -44,6 +44,7 @@ def test_situations_alone_are_a_sample(whole: Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_hard_window_is_checked_without_a_bound(whole: Run) -> None:
     """Where nothing outside two columns has any weight, the situations are all there is."""
     shape = dataclasses.replace(whole.config.model, window=True)

@@ -38,7 +38,7 @@ function fit() {
 
 let remembered = "", later = 0;
 
-// Browsers limit how often the address may change, so it is updated with a delay.
+// Browsers limit how often the address may change, so it is updated with a delay; not if a link was followed meanwhile.
 function remember(wait = 200) {
   const { request: { verb, typed: [a, b = ""], engine, model }, done, hurt } = state.result;
   const parts = new URLSearchParams({ op: verb, a, b, step: done });
@@ -48,7 +48,8 @@ function remember(wait = 200) {
   if (hurt) for (const [name, value] of Object.entries({ damaged, ...weight })) parts.set(name, value);
   remembered = `#${parts}`;
   clearTimeout(later);
-  if (wait) later = setTimeout(() => history.replaceState(null, "", remembered), wait);
+  const before = location.hash;
+  if (wait) later = setTimeout(() => { if (location.hash === before) history.replaceState(null, "", remembered); }, wait);
   else history.replaceState(null, "", remembered);
 }
 
