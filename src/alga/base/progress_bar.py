@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,9 +18,10 @@ NOTEBOOK_SECONDS: Final = 0.2  # between two changes of the line in a notebook
 
 
 class Watch(Protocol):
-    """Progress callback: `total` is 0 if unknown; `note` is shown after the count."""
+    """A callback for progress with a note."""
 
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...  # noqa: D102
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """Tell how much is done; `total` is 0 if unknown, `note` is shown after the count."""
 
 
 @contextmanager
@@ -80,10 +82,7 @@ def _cell(what: str, stack: ExitStack, until: str) -> Watch:
 
     Not by rich, which shows nothing in a notebook without ipywidgets.
     """
-    import html  # noqa: PLC0415 - only here
-
-    from IPython.display import display  # noqa: PLC0415
-
+    display = sys.modules["IPython"].display.display  # it is there in a notebook
     began = last = time.monotonic()
     handle: Any = None
     line = _liner(what, until)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import PreTrainedTokenizer
 
@@ -17,8 +16,8 @@ EQUALS = "="
 class AlgaReaderTokenizer(PreTrainedTokenizer):
     """Pads on the left, by tokens that the attention mask hides; refuses characters that are no tokens."""
 
-    vocab_files_names = {"vocab_file": VOCABULARY}  # noqa: RUF012 - as transformers declares it
-    model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
+    vocab_files_names: ClassVar[dict[str, str]] = {"vocab_file": VOCABULARY}
+    model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
 
     def __init__(self, vocab_file: str, **settings: Any) -> None:
         self.tokens: dict[str, int] = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
@@ -49,9 +48,9 @@ class AlgaReaderTokenizer(PreTrainedTokenizer):
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
         """Write the vocabulary; return its file."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        path = os.path.join(save_directory, prefix + VOCABULARY)  # noqa: PTH118 - transformers passes text
-        Path(path).write_text(json.dumps(self.tokens), encoding="utf-8")
-        return (path,)
+        path = Path(save_directory) / f"{prefix}{VOCABULARY}"
+        path.write_text(json.dumps(self.tokens), encoding="utf-8")
+        return (str(path),)
 
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None

@@ -11,7 +11,7 @@ class AlgaStepConfig(PreTrainedConfig):
     """The shape of the network; names are those of ALGA, and the usual ones of transformers mean the same."""
 
     model_type = "alga-steps"
-    attribute_map = {  # noqa: RUF012 - as transformers declares it
+    attribute_map = {  # noqa: RUF012 - what is annotated here is the shape
         "vocab_size": "vocabulary",
         "hidden_size": "width",
         "num_attention_heads": "heads",

@@ -3,9 +3,8 @@ r"""The tokenizer of an ALGA network that answers prompts: one token a character
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import PreTrainedTokenizer
 
@@ -16,8 +15,8 @@ START = "\n"  # after the prompt; the output follows
 class AlgaStepTokenizer(PreTrainedTokenizer):
     r"""Pads every prompt with `P` to the network's input length and appends `\n`; refuses other characters."""
 
-    vocab_files_names = {"vocab_file": VOCABULARY}  # noqa: RUF012 - as transformers declares it
-    model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
+    vocab_files_names: ClassVar[dict[str, str]] = {"vocab_file": VOCABULARY}
+    model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
 
     def __init__(self, vocab_file: str, input_length: int = 0, **settings: Any) -> None:
         self.tokens: dict[str, int] = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
@@ -51,9 +50,9 @@ class AlgaStepTokenizer(PreTrainedTokenizer):
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
         """Write the vocabulary; return its file."""
         prefix = f"{filename_prefix}-" if filename_prefix else ""
-        path = os.path.join(save_directory, prefix + VOCABULARY)  # noqa: PTH118 - transformers passes text
-        Path(path).write_text(json.dumps(self.tokens), encoding="utf-8")
-        return (path,)
+        path = Path(save_directory) / f"{prefix}{VOCABULARY}"
+        path.write_text(json.dumps(self.tokens), encoding="utf-8")
+        return (str(path),)
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:  # noqa: ARG002 - part of the contract
         r"""Return 1, the `\n`: padding depends on the prompt."""
