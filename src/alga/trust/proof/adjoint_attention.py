@@ -1,0 +1,210 @@
+"""Attention for the second method: its linearisation, and what its roundings and bends add (docs/proof.md).
+
+Shapes as in adjoint_parts.py; J is a position that is attended to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from alga.trust.proof.adjoint_errors import GROWN, Units, mix_shares, sum_error, weight_logs
+from alga.trust.proof.adjoint_parts import LOST, Norm, length, row_lengths, size
+from alga.trust.proof.bounds import Array
+from alga.trust.proof.parameters import Affine
+
+Reach = Callable[[Array], Array]  # rows of a stream's error (BLND) -> their bounds (BLNA)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The residual stream at all positions: midpoints, boxes for its error, and a bound for any rows of the error.
+
+    Without a `reach`, the box is all that is known.
+    """
+
+    mid_BLD: Array
+    box_BLDA: Array
+    reach: Reach | None
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Queries, keys or values by head: midpoints (BHLE), what their own roundings add, all of their error (BHLEA)."""
+
+    mid: Array
+    own: Array
+    box: Array
+
+    def after(self, skip: int) -> Mapped:
+        """Return those without the first positions."""
+        return Mapped(self.mid[:, :, skip:], self.own[:, :, skip:], self.box[:, :, skip:])
+
+
+class Attention:
+    """A stream plus the attention of its last positions over all of them, after a norm."""
+
+    def __init__(
+        self,
+        x: Stream,
+        norm: Norm,
+        maps: tuple[Affine, Affine, Affine],
+        out: Affine,
+        hidden_QL: Array,
+        heads: int,
+        longest: int,
+        units: Units,
+    ) -> None:
+        self.x, self.norm, self.heads, self.out = x, norm, heads, out.matrix
+        self.skip = x.mid_BLD.shape[1] - len(hidden_QL)
+        self.hidden = hidden_QL[..., None]
+        q, k, v = (self._mapped(map_, more, units) for map_, more in zip(maps, (4, 4, 1), strict=True))
+        q = q.after(self.skip)
+        self.w_q, self.w_k, self.w_v = (map_.matrix.reshape(heads, -1, map_.matrix.shape[-1]) for map_ in maps)
+        self.root = 1 / math.sqrt(q.mid.shape[-1])
+        self.q, self.k = q.mid, k.mid
+        scores = np.where(hidden_QL, -np.inf, (q.mid * self.root) @ k.mid.swapaxes(-1, -2))  # B H Q J
+        gap = np.where(hidden_QL, 0, scores.max(axis=-1, keepdims=True) - scores)
+        self.weights = np.where(hidden_QL, 0, np.exp(-gap))
+        self.weights /= self.weights.sum(axis=-1, keepdims=True)
+        mixed = self.weights @ v.mid
+        self.values = v.mid[:, :, None] - mixed[:, :, :, None]  # B H Q J E
+        self.lost_BQA = self._lost(maps, v)
+        self.scored, changes = self._score_errors(q, k, units)
+        self.mixed_BQDA, most_BQDA = self._mix_errors(v, gap, changes, max(longest, len(hidden_QL[0])), units)
+        mixed_BQD = _joined(mixed)
+        x_BQD, box_BQDA = x.mid_BLD[:, self.skip :], x.box_BLDA[:, self.skip :]
+        self.mid_BQD = x_BQD + mixed_BQD @ out.matrix.T + out.bias
+        magnitudes = np.abs(x_BQD)[..., None] + box_BQDA + np.abs(out.matrix) @ most_BQDA + np.abs(out.bias)[:, None]
+        self.own_BQDA = sum_error(len(out.matrix), magnitudes * GROWN, units, more=3)
+        if x.reach is None:
+            self.own_BQDA = self.own_BQDA + box_BQDA
+        self.box_BQDA = self.reach(np.broadcast_to(np.eye(len(out.matrix)), (*x_BQD.shape, x_BQD.shape[-1])))
+
+    def reach(self, rows_BQND: Array) -> Array:
+        """Bound rows of the error after attention (BQNA)."""
+        passed = _split((rows_BQND @ self.out).swapaxes(1, 2), self.heads, axis=-1)  # B H N Q E
+        passed = passed.swapaxes(2, 3)  # B H Q N E
+        scores = (passed @ self.values.swapaxes(-1, -2)) * self.weights[:, :, :, None]  # B H Q N J
+        joined = passed.transpose(0, 2, 3, 1, 4).reshape(rows_BQND.shape)
+        found = np.abs(rows_BQND) @ self.own_BQDA + np.abs(joined) @ self.mixed_BQDA
+        found += (np.abs(scores) @ self.scored).sum(axis=1)
+        found += row_lengths(rows_BQND)[..., None] * self.lost_BQA[:, :, None]
+        if self.x.reach is None:
+            return found * GROWN
+        B, Q, N, D = rows_BQND.shape
+        back = self._back(rows_BQND, passed, scores)
+        found += self.x.reach(back.reshape(B, -1, Q * N, D)).sum(axis=1).reshape(B, Q, N, -1)
+        return found * GROWN
+
+    def _back(self, rows_BQND: Array, passed: Array, scores: Array) -> Array:
+        """Carry rows through the attention and its norm to the stream (BLQND)."""
+        B, Q, N, D = rows_BQND.shape
+        L = self.weights.shape[-1]
+        along = (self.q * self.root) @ self.w_k  # B H Q D: a score's gradient by its key's input
+        values = passed @ self.w_v[:, None]  # B H Q N D
+        rows = np.zeros((B, L, Q, N, D))
+        for head in range(self.heads):
+            weights = self.weights[:, head].swapaxes(1, 2)[..., None, None]  # B L Q 1 1
+            rows += weights * values[:, head, None]
+            rows += scores[:, head].transpose(0, 3, 1, 2)[..., None] * along[:, head, None, :, None]
+        queries = (scores @ (self.k * self.root @ self.w_q)[:, :, None]).sum(axis=1)  # B Q N D
+        for i in range(Q):
+            rows[:, self.skip + i, i] += queries[:, i]
+        rows = self.norm.back(rows.reshape(B, L, Q * N, D)).reshape(rows.shape)
+        for i in range(Q):
+            rows[:, self.skip + i, i] += rows_BQND[:, i]
+        return rows
+
+    def _mapped(self, map_: Affine, more: int, units: Units) -> Mapped:
+        norm, matrix = self.norm, np.abs(map_.matrix)
+        mid = norm.mid_BLD @ map_.matrix.T + map_.bias
+        magnitudes = matrix @ (np.abs(norm.mid_BLD)[..., None] + norm.box_BLDA) + np.abs(map_.bias)[:, None]
+        rows = np.broadcast_to(map_.matrix, (*norm.mid_BLD.shape[:2], *map_.matrix.shape))
+        own = sum_error(matrix.shape[1], magnitudes * GROWN, units, more) + norm.own(rows)
+        if self.x.reach is None:
+            own = box = own + matrix @ norm.moved_BLDA
+        else:
+            box = own + self.x.reach(norm.back(rows))
+        return Mapped(*(_split(each, self.heads, axis=2) for each in (mid, own * GROWN, box * GROWN)))
+
+    def _score_errors(self, q: Mapped, k: Mapped, units: Units) -> tuple[Array, Array]:
+        """Bound the errors of scores that arise here, bends included, and relative changes of weights (BHQJA)."""
+        keys = k.mid[:, :, None] - (self.weights @ k.mid)[:, :, :, None]  # B H Q J E
+        size_q, size_k = np.abs(q.mid), np.abs(k.mid)
+        crossed = length(q.box)[:, :, :, None] * length(k.box)[:, :, None]
+        pairs = np.einsum("bhqe,bhje->bhqj", size_q, size_k)[..., None] + crossed
+        pairs = pairs + np.einsum("bhqe,bhjea->bhqja", size_q, k.box) + np.einsum("bhje,bhqea->bhqja", size_k, q.box)
+        own = sum_error(q.mid.shape[-1], pairs * self.root * GROWN, units, more=4)
+        inputs = np.abs(keys) @ q.own + np.einsum("bhqe,bhjea->bhqja", size_q, k.own) + crossed
+        own = np.where(self.hidden, 0, own + inputs * self.root) * GROWN
+        weights = self.weights[..., None]
+        moves = own + (weights * own).sum(axis=-2, keepdims=True)
+        if self.x.reach is not None:
+            moves = moves + self._moved_scores(keys)
+        moves = np.where(self.hidden, 0, moves) * GROWN
+        moves = np.where(moves < 1, moves, np.inf)
+        with np.errstate(invalid="ignore"):
+            bends = np.expm1(moves) - moves + 1e-12 * moves
+            bends = bends + (weights * bends).sum(axis=-2, keepdims=True) * (1 + moves)
+        bends = np.where(self.hidden, 0, bends) * GROWN
+        return own + bends, moves + bends
+
+    def _moved_scores(self, keys: Array) -> Array:
+        """Bound how far the incoming error moves each score against their weighted mean (BHQJA)."""
+        B, H, Q, L, _ = keys.shape
+        along = (self.q * self.root) @ self.w_k  # B H Q D
+        apart = np.eye(L) - self.weights[:, :, :, None]  # B H Q J L
+        rows = apart.transpose(0, 4, 1, 2, 3)[..., None] * along[:, None, :, :, None]  # B L H Q J D
+        queries = (keys * self.root) @ self.w_q[:, None]  # B H Q J D
+        for i in range(Q):
+            rows[:, self.skip + i, :, i] += queries[:, :, i]
+        assert self.x.reach is not None
+        found = self.x.reach(self.norm.back(rows.reshape(B, L, H * Q * L, -1))).sum(axis=1).reshape(B, H, Q, L, -1)
+        return found + self.scores_lost[:, None, None, None]
+
+    def _mix_errors(
+        self, v: Mapped, gap: Array, changes: Array, positions: int, units: Units
+    ) -> tuple[Array, Array]:
+        """Bound the errors of mixes that arise here, and the magnitudes of mixes (BQDA)."""
+        weights = self.weights[..., None]
+        most = weights * (1 + changes) * GROWN
+        shares = mix_shares(weight_logs(gap[..., None], positions, units), most, positions, units)
+        sizes = np.abs(v.mid)[..., None] + v.box
+        mixed = np.einsum("bhqja,bhjea->bhqea", most, sizes)
+        own = np.einsum("bhqja,bhjea->bhqea", most * shares, sizes)
+        own = own + np.einsum("bhqj,bhjea->bhqea", self.weights, v.own)
+        own = own + np.einsum("bhqja,bhjea->bhqea", weights * changes, v.box)
+        own = (own + 16 * units.least * (1 + sizes.sum(axis=2, keepdims=True))) * GROWN
+        return _joined(own), (_joined(mixed) + _joined(own)) * GROWN
+
+    def _lost(self, maps: tuple[Affine, Affine, Affine], v: Mapped) -> Array:
+        """Bound what rounding hides of rows, relative to their length (BQA)."""
+        w_q, w_k, w_v = (size(map_.matrix) for map_ in maps)
+        y_BLA, x_BLA = length(self.norm.box_BLDA), length(self.x.box_BLDA)
+        come_BA = (y_BLA + self.norm.slope_BL[..., None] * x_BLA).sum(axis=1)
+        far_B, tall_B, wide_B = (
+            np.sqrt((each**2).sum(axis=-1)).max(axis=(1, 2)) * self.heads for each in (self.q, self.k, v.mid)
+        )
+        score_B = 4 * (far_B * w_k + tall_B * w_q) * self.root
+        self.scores_lost = 4 * LOST * score_B[:, None] * come_BA
+        through_B = size(self.out) * (w_v + 2 * wide_B * score_B)
+        lost_BA = 4 * LOST * (through_B[:, None] * come_BA + x_BLA.sum(axis=1) + size(self.out) * (1 + wide_B[:, None]))
+        return np.repeat(lost_BA[:, None], len(self.hidden), axis=1)
+
+
+def _split(array: Array, heads: int, axis: int) -> Array:
+    """Split an axis by head; the heads come after the batch."""
+    shape = (*array.shape[:axis], heads, -1, *array.shape[axis + 1 :]) if axis >= 0 else (*array.shape[:-1], heads, -1)
+    found: Array = np.moveaxis(array.reshape(shape), axis if axis >= 0 else -2, 1)
+    return found
+
+
+def _joined(array: Array) -> Array:
+    """Join heads: BHQE... -> BQD..."""
+    turned = np.moveaxis(array, 1, 2)
+    found: Array = turned.reshape(*turned.shape[:2], -1, *turned.shape[4:])
+    return found
