@@ -79,7 +79,9 @@ def test_hooks_are_gone_after_one_that_fails(adder: Solver) -> None:
 
     with pytest.raises(KeyError):
         adder.run_with_hooks(["55"], [("embed.hook_out", fail)])
-    with pytest.raises(AlgaError, match=r"no activation 'blocks.0.hook_attn_out'; did you mean .*blocks.0.attn.hook_out"):
+    with pytest.raises(
+        AlgaError, match=r"no activation 'blocks.0.hook_attn_out'; did you mean .*blocks.0.attn.hook_out"
+    ):
         adder.run_with_hooks(["55"], [("embed.hook_out", fail), ("blocks.0.hook_attn_out", fail)])
     assert adder.certified
 

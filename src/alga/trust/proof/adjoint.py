@@ -17,7 +17,8 @@ from alga.network.config import ModelConfig
 from alga.trust.proof import parameters
 from alga.trust.proof.adjoint_attention import Attention, Stream
 from alga.trust.proof.adjoint_errors import GROWN, Units, sum_error
-from alga.trust.proof.adjoint_parts import LOST, FeedForward, Norm, row_lengths
+from alga.trust.proof.adjoint_feed_forward import FeedForward
+from alga.trust.proof.adjoint_norm import LOST, Norm, length, lost_share, size
 from alga.trust.proof.bounds import Array, Ids
 from alga.trust.proof.parameters import Weights
 
@@ -26,9 +27,10 @@ MOST_LAYERS: Final = 2  # each layer more multiplies the rows that are carried b
 
 def bounded(shape: ModelConfig, weights: Weights, ids_BL: Ids, right_BO: Ids, units: Units) -> tuple[Array, Array]:
     """Return the margins of right tokens over each token (BOV) and bounds of their errors (ABOV)."""
-    length, longest = ids_BL.shape[1], shape.input_length + shape.output_length
-    hidden_LL = parameters.hidden_positions(shape, length)
-    mid_BLD = weights["token_embedding.weight"][ids_BL] + parameters.positions(shape, weights)[:length]
+    seen, longest = ids_BL.shape[1], shape.input_length + shape.output_length
+    hidden_LL = np.arange(seen)[:, None] < np.arange(seen)
+    hidden_LL[:, : shape.input_length + 1] = False  # all see the prompt and the start token
+    mid_BLD = weights["token_embedding.weight"][ids_BL] + parameters.positions(shape, weights)[:seen]
     x = Stream(mid_BLD, np.abs(mid_BLD)[..., None] * units.unit * GROWN + units.least, None)
     for i in range(shape.layers):
         layer = f"layers.{i}"
@@ -49,12 +51,12 @@ def _margins(x: Stream, norm: Norm, head: Array, right_BO: Ids, units: Units) ->
     logits_BOV = norm.mid_BLD @ head.T
     at = right_BO[..., None]
     rows_BOVD = head[right_BO][:, :, None] - head
-    magnitudes = np.abs(head) @ (np.abs(norm.mid_BLD)[..., None] + norm.box_BLDA)
+    magnitudes = np.abs(head) @ (np.abs(norm.mid_BLD)[..., None] + norm.box)
     own_BOVA = sum_error(head.shape[1], magnitudes * GROWN, units)
     assert x.reach is not None
-    found = norm.own(rows_BOVD) + x.reach(norm.back(rows_BOVD))
-    come_BOA = np.sqrt((norm.box_BLDA**2).sum(axis=-2)) + norm.slope_BL[..., None] * np.sqrt((x.box_BLDA**2).sum(axis=-2))
-    found += 4 * LOST * row_lengths(rows_BOVD)[..., None] * come_BOA[:, :, None]
+    found = norm.own(rows_BOVD) + x.reach(norm.back(rows_BOVD), True)
+    come_BOA = length(norm.box) + norm.slope[..., None] * length(x.box_BLDA)
+    found += lost_share(x.mid_BLD) * size(head) * 2 * come_BOA[:, :, None]
     found += own_BOVA + np.take_along_axis(own_BOVA, at[..., None], axis=2)
     mid_BOV = np.take_along_axis(logits_BOV, at, axis=-1) - logits_BOV
     return mid_BOV, np.moveaxis(found * GROWN + LOST * np.abs(logits_BOV).max(), -1, 0)

@@ -1,22 +1,20 @@
 """Attention for the second method: its linearisation, and what its roundings and bends add (docs/proof.md).
 
-Shapes as in adjoint_parts.py; J is a position that is attended to.
+Shapes as in adjoint_norm.py; J is a position that is attended to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alga.trust.proof.adjoint_errors import GROWN, Units, mix_shares, sum_error, weight_logs
-from alga.trust.proof.adjoint_parts import LOST, Norm, length, row_lengths, size
+from alga.trust.proof.adjoint_norm import Norm, Reach, length, lost_share, size, unit_rows, weighed
 from alga.trust.proof.bounds import Array
 from alga.trust.proof.parameters import Affine
-
-Reach = Callable[[Array], Array]  # rows of a stream's error (BLND) -> their bounds (BLNA)
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Attention:
         norm: Norm,
         maps: tuple[Affine, Affine, Affine],
         out: Affine,
-        hidden_QL: Array,
+        hidden_QL: NDArray[np.bool_],
         heads: int,
         longest: int,
         units: Units,
@@ -72,38 +70,51 @@ class Attention:
         self.weights /= self.weights.sum(axis=-1, keepdims=True)
         mixed = self.weights @ v.mid
         self.values = v.mid[:, :, None] - mixed[:, :, :, None]  # B H Q J E
-        self.lost_BQA = self._lost(maps, v)
+        self._set_lost(maps, v)
         self.scored, changes = self._score_errors(q, k, units)
         self.mixed_BQDA, most_BQDA = self._mix_errors(v, gap, changes, max(longest, len(hidden_QL[0])), units)
         mixed_BQD = _joined(mixed)
         x_BQD, box_BQDA = x.mid_BLD[:, self.skip :], x.box_BLDA[:, self.skip :]
         self.mid_BQD = x_BQD + mixed_BQD @ out.matrix.T + out.bias
         magnitudes = np.abs(x_BQD)[..., None] + box_BQDA + np.abs(out.matrix) @ most_BQDA + np.abs(out.bias)[:, None]
-        self.own_BQDA = sum_error(len(out.matrix), magnitudes * GROWN, units, more=3)
+        self.own_BQDA = sum_error(len(out.matrix), magnitudes * GROWN, units, more=3) + self.lost_BA[:, None, None]
         if x.reach is None:
             self.own_BQDA = self.own_BQDA + box_BQDA
-        self.box_BQDA = self.reach(np.broadcast_to(np.eye(len(out.matrix)), (*x_BQD.shape, x_BQD.shape[-1])))
+        else:
+            self.slopes_BLQDD = self._slopes(unit_rows(x_BQD))
+        self._set_sources()
+        self.box_BQDA = self.reach(unit_rows(x_BQD), False)
 
-    def reach(self, rows_BQND: Array) -> Array:
+    def reach(self, rows_BQND: Array, fine: bool) -> Array:
         """Bound rows of the error after attention (BQNA)."""
-        passed = _split((rows_BQND @ self.out).swapaxes(1, 2), self.heads, axis=-1)  # B H N Q E
-        passed = passed.swapaxes(2, 3)  # B H Q N E
-        scores = (passed @ self.values.swapaxes(-1, -2)) * self.weights[:, :, :, None]  # B H Q N J
-        joined = passed.transpose(0, 2, 3, 1, 4).reshape(rows_BQND.shape)
-        found = np.abs(rows_BQND) @ self.own_BQDA + np.abs(joined) @ self.mixed_BQDA
-        found += (np.abs(scores) @ self.scored).sum(axis=1)
-        found += row_lengths(rows_BQND)[..., None] * self.lost_BQA[:, :, None]
-        if self.x.reach is None:
-            return found * GROWN
-        B, Q, N, D = rows_BQND.shape
-        back = self._back(rows_BQND, passed, scores)
-        found += self.x.reach(back.reshape(B, -1, Q * N, D)).sum(axis=1).reshape(B, Q, N, -1)
-        return found * GROWN
+        found: Array = np.abs(rows_BQND) @ self.own_BQDA
+        found += weighed(rows_BQND, self.sources_BQDS, self.errors_BQSA)
+        if self.x.reach is not None:
+            B, Q, N, D = rows_BQND.shape
+            back = rows_BQND[:, None] @ self.slopes_BLQDD
+            found += self.x.reach(back.reshape(B, -1, Q * N, D), fine).sum(axis=1).reshape(B, Q, N, -1)
+        found *= GROWN
+        return found
 
-    def _back(self, rows_BQND: Array, passed: Array, scores: Array) -> Array:
+    def _set_sources(self) -> None:
+        """Put errors of mixes and of scores together: their directions after the out map, and their sizes."""
+        B, H, Q, J, E = self.values.shape
+        out_HED = self.out.T.reshape(H, E, -1)
+        moved = (self.values * self.weights[..., None]) @ out_HED[:, None]  # B H Q J D
+        scores_BQDS = moved.transpose(0, 2, 4, 1, 3).reshape(B, Q, -1, H * J)
+        mixes_BQDS = np.broadcast_to(self.out, (B, Q, *self.out.shape))
+        self.sources_BQDS = np.concatenate([mixes_BQDS, scores_BQDS], axis=-1)
+        scored_BQSA = self.scored.transpose(0, 2, 1, 3, 4).reshape(B, Q, H * J, -1)
+        self.errors_BQSA = np.concatenate([self.mixed_BQDA, scored_BQSA], axis=-2)
+        sizes_BQA = self.mixed_BQDA.sum(axis=-2) + self.tall_B[:, None, None] * scored_BQSA.sum(axis=-2)
+        self.own_BQDA += (lost_share(self.mid_BQD) * size(self.out) * sizes_BQA)[:, :, None]
+
+    def _slopes(self, rows_BQND: Array) -> Array:
         """Carry rows through the attention and its norm to the stream (BLQND)."""
         B, Q, N, D = rows_BQND.shape
         L = self.weights.shape[-1]
+        passed = _split((rows_BQND @ self.out).swapaxes(1, 2), self.heads, axis=-1).swapaxes(2, 3)  # B H Q N E
+        scores = (passed @ self.values.swapaxes(-1, -2)) * self.weights[:, :, :, None]  # B H Q N J
         along = (self.q * self.root) @ self.w_k  # B H Q D: a score's gradient by its key's input
         values = passed @ self.w_v[:, None]  # B H Q N D
         rows = np.zeros((B, L, Q, N, D))
@@ -122,13 +133,14 @@ class Attention:
     def _mapped(self, map_: Affine, more: int, units: Units) -> Mapped:
         norm, matrix = self.norm, np.abs(map_.matrix)
         mid = norm.mid_BLD @ map_.matrix.T + map_.bias
-        magnitudes = matrix @ (np.abs(norm.mid_BLD)[..., None] + norm.box_BLDA) + np.abs(map_.bias)[:, None]
+        magnitudes = matrix @ (np.abs(norm.mid_BLD)[..., None] + norm.box) + np.abs(map_.bias)[:, None]
         rows = np.broadcast_to(map_.matrix, (*norm.mid_BLD.shape[:2], *map_.matrix.shape))
         own = sum_error(matrix.shape[1], magnitudes * GROWN, units, more) + norm.own(rows)
         if self.x.reach is None:
             own = box = own + matrix @ norm.moved_BLDA
         else:
-            box = own + self.x.reach(norm.back(rows))
+            lost = lost_share(norm.mid_BLD) * size(map_.matrix) * self._come()
+            box = own + self.x.reach(norm.back(rows), False) + lost[:, :, None]
         return Mapped(*(_split(each, self.heads, axis=2) for each in (mid, own * GROWN, box * GROWN)))
 
     def _score_errors(self, q: Mapped, k: Mapped, units: Units) -> tuple[Array, Array]:
@@ -163,16 +175,16 @@ class Attention:
         for i in range(Q):
             rows[:, self.skip + i, :, i] += queries[:, :, i]
         assert self.x.reach is not None
-        found = self.x.reach(self.norm.back(rows.reshape(B, L, H * Q * L, -1))).sum(axis=1).reshape(B, H, Q, L, -1)
-        return found + self.scores_lost[:, None, None, None]
+        back = self.norm.back(rows.reshape(B, L, H * Q * L, -1))
+        found: Array = self.x.reach(back, False).sum(axis=1).reshape(B, H, Q, L, -1)
+        return found + self.scores_lost_BA[:, None, None, None]
 
-    def _mix_errors(
-        self, v: Mapped, gap: Array, changes: Array, positions: int, units: Units
-    ) -> tuple[Array, Array]:
+    def _mix_errors(self, v: Mapped, gap: Array, changes: Array, positions: int, units: Units) -> tuple[Array, Array]:
         """Bound the errors of mixes that arise here, and the magnitudes of mixes (BQDA)."""
         weights = self.weights[..., None]
         most = weights * (1 + changes) * GROWN
-        shares = mix_shares(weight_logs(gap[..., None], positions, units), most, positions, units)
+        farthest = gap[..., None] + 2 * changes.max(axis=-2, keepdims=True)
+        shares = mix_shares(weight_logs(farthest, positions, units), most, positions, units)
         sizes = np.abs(v.mid)[..., None] + v.box
         mixed = np.einsum("bhqja,bhjea->bhqea", most, sizes)
         own = np.einsum("bhqja,bhjea->bhqea", most * shares, sizes)
@@ -181,19 +193,23 @@ class Attention:
         own = (own + 16 * units.least * (1 + sizes.sum(axis=2, keepdims=True))) * GROWN
         return _joined(own), (_joined(mixed) + _joined(own)) * GROWN
 
-    def _lost(self, maps: tuple[Affine, Affine, Affine], v: Mapped) -> Array:
-        """Bound what rounding hides of rows, relative to their length (BQA)."""
+    def _come(self) -> Array:
+        """Return the size of the error that comes in, normed and not (BLA)."""
+        return length(self.norm.box) + self.norm.slope[..., None] * length(self.x.box_BLDA)
+
+    def _set_lost(self, maps: tuple[Affine, Affine, Affine], v: Mapped) -> None:
+        """Bound what rounding hides of rows of scores, and of any rows relative to their length (BA)."""
         w_q, w_k, w_v = (size(map_.matrix) for map_ in maps)
-        y_BLA, x_BLA = length(self.norm.box_BLDA), length(self.x.box_BLDA)
-        come_BA = (y_BLA + self.norm.slope_BL[..., None] * x_BLA).sum(axis=1)
-        far_B, tall_B, wide_B = (
-            np.sqrt((each**2).sum(axis=-1)).max(axis=(1, 2)) * self.heads for each in (self.q, self.k, v.mid)
+        come_BA, x_BA = self._come().sum(axis=1), length(self.x.box_BLDA).sum(axis=1)
+        q_B, k_B, v_B = (
+            np.sqrt((each**2).sum(axis=-1)).max(axis=(1, 2)) * self.heads * GROWN for each in (self.q, self.k, v.mid)
         )
-        score_B = 4 * (far_B * w_k + tall_B * w_q) * self.root
-        self.scores_lost = 4 * LOST * score_B[:, None] * come_BA
-        through_B = size(self.out) * (w_v + 2 * wide_B * score_B)
-        lost_BA = 4 * LOST * (through_B[:, None] * come_BA + x_BLA.sum(axis=1) + size(self.out) * (1 + wide_B[:, None]))
-        return np.repeat(lost_BA[:, None], len(self.hidden), axis=1)
+        scores_B = 4 * (q_B * w_k + k_B * w_q) * self.root
+        share = lost_share(self.x.mid_BLD)
+        self.scores_lost_BA = share * scores_B[:, None] * come_BA
+        through_B = size(self.out) * (w_v + 2 * v_B * scores_B)
+        self.lost_BA = share * (through_B[:, None] * come_BA + x_BA)
+        self.tall_B = 2 * v_B
 
 
 def _split(array: Array, heads: int, axis: int) -> Array:

@@ -1,4 +1,4 @@
-"""A network's parameters as the proofs read them: linear maps, gains and positions, by their names in the weight file."""
+"""A network's parameters as the proofs read them: linear maps, gains and positions, by name."""
 
 from __future__ import annotations
 
@@ -54,10 +54,3 @@ def positions(shape: ModelConfig, weights: Weights) -> Array:
 def head(shape: ModelConfig, weights: Weights) -> Array:
     """Return the map to the logits."""
     return weights["token_embedding.weight" if shape.tied else "head.weight"]
-
-
-def hidden_positions(shape: ModelConfig, length: int) -> Array:
-    """Return which positions each position may not see."""
-    hidden_LL = np.triu(np.ones((length, length), dtype=bool), 1)
-    hidden_LL[:, : shape.input_length + 1] = False
-    return hidden_LL

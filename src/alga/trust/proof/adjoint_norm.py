@@ -1,12 +1,12 @@
-"""The parts of a network for the second method: each one's linearisation, and what it adds to the error.
+"""Rows, and LayerNorm, for the second method.
 
 Around the float64 midpoint, every computation is the linearised network plus *sources*: at each operation, its rounding
 and its bend, the distance of the exact operation from its tangent. A row is a linear functional of an error. `back`
-carries rows to a part's input; `own` bounds what the part's sources do to them. What numpy's rounding hides of a row
-is at most LOST of its length and of the sizes of maps that it passed; that is multiplied by the size of what comes in.
+carries rows to a norm's input; `own` bounds what its sources do to them. What numpy's rounding hides of a row is at
+most LOST of its length and of the sizes of maps that it passed, times the size of what comes in.
 
-Shapes: B batch, L positions, Q positions computed, N rows, D width, E width of a head, F hidden width, H heads, A number
-formats (last).
+Shapes: B batch, L positions, Q positions computed, N rows, D width, E width of a head, F hidden width, H heads,
+A number formats (last).
 """
 
 from __future__ import annotations
@@ -18,23 +18,20 @@ from typing import Final
 
 import numpy as np
 
-from alga.network.forward import erf
 from alga.trust.proof.adjoint_errors import (
     EPSILON,
     GROWN,
     Units,
-    gelu_error,
     moment_errors,
     scaling_error,
-    sum_error,
 )
 from alga.trust.proof.bounds import Array
 from alga.trust.proof.parameters import Affine
 
 LOST: Final = 1e-12  # 4 n 2^-53 for sums of n <= 2000 terms
-GELU_SLOPE: Final = 1.13  # the largest |gelu'|
-GELU_BEND: Final = 0.399  # half of the largest |gelu''|, which is sqrt(2 / pi)
 MOST_TURN: Final = 0.25  # of a norm's root, relative; more is not bounded
+
+Reach = Callable[[Array, bool], Array]  # rows of a stream's error (BLND), whether finely -> their bounds (BLNA)
 
 
 def length(vectors: Array) -> Array:
@@ -43,10 +40,21 @@ def length(vectors: Array) -> Array:
     return found
 
 
-def row_lengths(rows: Array) -> Array:
-    """Return upper bounds of the lengths of rows, which lie along the last axis."""
-    found: Array = np.sqrt(np.einsum("...d,...d->...", rows, rows)) * GROWN
+def weighed(rows: Array, sources: Array, errors: Array) -> Array:
+    """Bound what errors along sources (columns) do to rows."""
+    along = rows @ sources
+    found: Array = np.abs(along, out=along) @ errors
     return found
+
+
+def lost_share(like_BQD: Array) -> float:
+    """Return what rounding may hide of a product of rows and slopes, relative to their sizes."""
+    return 4 * LOST * (1 + math.sqrt(like_BQD.shape[-1]))
+
+
+def unit_rows(like_BQD: Array) -> Array:
+    """Return a row for each component."""
+    return np.broadcast_to(np.eye(like_BQD.shape[-1]), (*like_BQD.shape, like_BQD.shape[-1]))
 
 
 def size(matrix: Array) -> float:
@@ -89,7 +97,7 @@ class Norm:
 
         # The root turns by a factor 1 + t; `first` bounds t's linear part, `turn` all of it.
         tau_BLA = length(box_BLDA) / (math.sqrt(n) * root_BLA) * GROWN
-        along = (size_BLD[..., None] * box_BLDA).sum(axis=-2) + box_BLDA.mean(axis=-2) * size_BLD.sum(axis=-1)[..., None]
+        along = (size_BLD[..., None] * box_BLDA).sum(axis=-2)
         first_BLA = np.minimum(tau_BLA, along / (n * root_BLA) * GROWN)
         turn_BLA = np.minimum(tau_BLA, first_BLA + tau_BLA**2 / 2)
         turn_BLA = np.where(turn_BLA <= MOST_TURN, turn_BLA, np.inf)
@@ -122,13 +130,14 @@ class Norm:
         own_BLDA = scaling_error(terms * GROWN, units) + off_root[..., None, :] * moved_BLDA
         own_BLDA = own_BLDA + gain_DA * apart_BLDA * share_BLA[..., None, :]
         mid_BLD = unit_BLD * gain.matrix + gain.bias
-        return cls(
-            mid_BLD, gain.matrix, unit_BLD, root_BL, off_root + bend_BLA, off_BLA, own_BLDA * GROWN, moved_BLDA
-        )
+        own_BLDA += (
+            LOST * size(gain.matrix) * (math.sqrt(n) * off_root + off_BLA)[..., None, :]
+        )  # drifts are rounded too
+        return cls(mid_BLD, gain.matrix, unit_BLD, root_BL, off_root + bend_BLA, off_BLA, own_BLDA * GROWN, moved_BLDA)
 
     @property
-    def box_BLDA(self) -> Array:
-        """All of the error, component by component."""
+    def box(self) -> Array:
+        """All of the error, component by component (BLDA)."""
         if self.root_BL is None:
             return self.moved_BLDA
         size_BLD = np.abs(self.unit_BLD * self.gain_D)
@@ -137,19 +146,22 @@ class Norm:
         return (self.moved_BLDA + self.own_BLDA + drift) * GROWN
 
     @property
-    def slope_BL(self) -> Array:
-        """A bound of the Jacobian's norm."""
+    def slope(self) -> Array:
+        """A bound of the Jacobian's norm (BL)."""
         if self.root_BL is None:
             return np.ones(self.mid_BLD.shape[:2])
-        return np.abs(self.gain_D).max() / self.root_BL * GROWN
+        found: Array = np.abs(self.gain_D).max() / self.root_BL * GROWN
+        return found
 
     def own(self, rows_BLND: Array) -> Array:
         """Bound what the norm's own errors do to rows (BLNA)."""
         if self.root_BL is None:
             return np.zeros((*rows_BLND.shape[:-1], self.scale_BLA.shape[-1]))
-        drifts = np.stack([self.unit_BLD * self.gain_D, np.broadcast_to(self.gain_D, self.unit_BLD.shape)], axis=-1)
+        drifts_BLD2 = np.stack(
+            [self.unit_BLD * self.gain_D, np.broadcast_to(self.gain_D, self.unit_BLD.shape)], axis=-1
+        )
         times_BL2A = np.stack([self.scale_BLA, self.shift_BLA], axis=-2)
-        return np.abs(rows_BLND) @ self.own_BLDA + np.abs(rows_BLND @ drifts) @ times_BL2A
+        return np.abs(rows_BLND) @ self.own_BLDA + weighed(rows_BLND, drifts_BLD2, times_BL2A)
 
     def back(self, rows_BLND: Array) -> Array:
         """Carry rows from the normed vectors to the stream."""
@@ -161,53 +173,3 @@ class Norm:
         rows -= rows.mean(axis=-1, keepdims=True)
         rows -= along_BLN * self.unit_BLD[:, :, None]
         return rows
-
-
-class FeedForward:
-    """A stream plus its feed-forward network, after a norm; `reach` bounds rows of the incoming error."""
-
-    def __init__(
-        self,
-        x_BQD: Array,
-        box_BQDA: Array,
-        reach: Callable[[Array], Array],
-        norm: Norm,
-        hidden: Affine,
-        out: Affine,
-        units: Units,
-    ) -> None:
-        self.norm, self.out, self._before = norm, out.matrix, reach
-        h_BQF = norm.mid_BLD @ hidden.matrix.T + hidden.bias
-        total_BQDA = norm.box_BLDA
-        sizes = np.abs(hidden.matrix) @ (np.abs(norm.mid_BLD)[..., None] + total_BQDA) + np.abs(hidden.bias)[:, None]
-        own_BQFA = sum_error(hidden.matrix.shape[1], sizes * GROWN, units)
-        off_BQFA = (own_BQFA + self._moved(hidden.matrix, total_BQDA)) * GROWN
-        phi_BQF = (1 + erf(h_BQF * math.sqrt(0.5))) / 2
-        slope_BQF = phi_BQF + h_BQF * np.exp(-(h_BQF**2) / 2) / math.sqrt(2 * math.pi)
-        rounded_BQFA = gelu_error(np.abs(h_BQF)[..., None] + off_BQFA, units)
-        self.hidden_BQFA = rounded_BQFA + np.abs(slope_BQF)[..., None] * own_BQFA + LOST * off_BQFA
-        self.hidden_BQFA = (self.hidden_BQFA + GELU_BEND * off_BQFA**2) * GROWN
-        self.slopes_BQDD = (out.matrix * slope_BQF[..., None, :]) @ hidden.matrix
-        most_BQFA = np.abs(h_BQF * phi_BQF)[..., None] + GELU_SLOPE * off_BQFA + rounded_BQFA
-        self.mid_BQD = x_BQD + (h_BQF * phi_BQF) @ out.matrix.T + out.bias
-        magnitudes = np.abs(x_BQD)[..., None] + box_BQDA + np.abs(out.matrix) @ most_BQFA + np.abs(out.bias)[:, None]
-        self.own_BQDA = sum_error(out.matrix.shape[1], magnitudes * GROWN, units, more=2)
-        steep = size(out.matrix) * size(hidden.matrix) * GELU_SLOPE
-        come_BQA = length(total_BQDA) + norm.slope_BL[..., None] * length(box_BQDA)
-        lost_BQA = steep * come_BQA + length(box_BQDA) + size(out.matrix) * length(self.hidden_BQFA)
-        self.lost_BQA = 4 * LOST * lost_BQA
-        self.box_BQDA = self.reach(np.broadcast_to(np.eye(x_BQD.shape[-1]), (*x_BQD.shape, x_BQD.shape[-1])))
-
-    def reach(self, rows_BQND: Array) -> Array:
-        """Bound rows of the error after the feed-forward network (BQNA)."""
-        found = np.abs(rows_BQND) @ self.own_BQDA + np.abs(rows_BQND @ self.out) @ self.hidden_BQFA
-        found += row_lengths(rows_BQND)[..., None] * self.lost_BQA[:, :, None]
-        normed = rows_BQND @ self.slopes_BQDD
-        found += self.norm.own(normed)
-        return (found + self._before(rows_BQND + self.norm.back(normed))) * GROWN
-
-    def _moved(self, matrix: Array, total_BQDA: Array) -> Array:
-        """Bound the error that comes to each hidden unit."""
-        rows = np.broadcast_to(matrix, (*self.norm.mid_BLD.shape[:2], *matrix.shape))
-        lost = 4 * LOST * size(matrix) * length(total_BQDA)[:, :, None] * (1 + self.norm.slope_BL[..., None, None])
-        return self.norm.own(rows) + self._before(self.norm.back(rows)) + lost
