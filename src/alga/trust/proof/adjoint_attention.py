@@ -177,7 +177,8 @@ class Attention:
         assert self.x.reach is not None
         back = self.norm.back(rows.reshape(B, L, H * Q * L, -1))
         found: Array = self.x.reach(back, False).sum(axis=1).reshape(B, H, Q, L, -1)
-        return found + self.scores_lost_BA[:, None, None, None]
+        found += self.scores_lost_BA[:, None, None, None]
+        return found
 
     def _mix_errors(self, v: Mapped, gap: Array, changes: Array, positions: int, units: Units) -> tuple[Array, Array]:
         """Bound the errors of mixes that arise here, and the magnitudes of mixes (BQDA)."""
