@@ -86,9 +86,9 @@ def test_adversary_detects_units_of_a_tenth(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["subtraction", "division-by-a-digit"])  # wide enough for sums to matter most
-def test_adversary_detects_sums_bounded_by_a_tenth(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adversary_detects_sums_bounded_by_a_twentieth(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for part in (adjoint, adjoint_attention, adjoint_feed_forward):
-        monkeypatch.setattr(part, "sum_error", lambda *given, **named: 0.1 * adjoint_errors.sum_error(*given, **named))
+        monkeypatch.setattr(part, "sum_error", lambda *given, **named: 0.05 * adjoint_errors.sum_error(*given, **named))
     assert adversary_shares(name, 3).max() > 1
 
 

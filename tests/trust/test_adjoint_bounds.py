@@ -247,6 +247,13 @@ def test_gelu_constants_are_its_largest_slope_and_bend() -> None:
     assert np.abs(density * (2 - x**2)).max() / 2 < GELU_BEND < 0.4
 
 
+def test_gelu_of_torch_is_within_budget() -> None:
+    x = torch.linspace(-12, 12, 100_001)
+    exact = x.double() / 2 * torch.erfc(-x.double() * math.sqrt(0.5))
+    off = (torch.nn.functional.gelu(x).double() - exact).abs().numpy()
+    assert (off <= errors.gelu_error(x.abs().double().numpy()[:, None], ONE)[:, 0]).all()
+
+
 def test_errors_grow_with_roundings_and_end_in_none() -> None:
     found = [errors.chain(count, ONE).item() for count in (1, 2, 64, 10_000, 200_000)]
     assert all(a < b for a, b in pairwise(found))
