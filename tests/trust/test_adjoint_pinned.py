@@ -38,7 +38,7 @@ def network(size: float = 1.0, **options: object) -> tuple[Array, Array]:
 
 
 NETWORKS = {
-    "two layers": lambda: network(),
+    "two layers": network,
     "two layers, large": lambda: network(2.0),
     "one layer": lambda: network(layers=1),
     "one head": lambda: network(heads=1),
