@@ -136,6 +136,14 @@ def test_prompts_that_the_first_method_leaves_open_are_proven_by_the_second(monk
     assert not prove(*arguments, threads=1).covers("float32")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
+def test_arithmetic_is_proven_in_float32() -> None:
+    run = runs.load("arithmetic")
+    found = prove(run.config.task.domain, run.config.model, weights_of(run))  # type: ignore[arg-type]
+    assert found.covers("float32")
+    assert found.bounds[2].margin == pytest.approx(6.977, abs=1e-3)
+
+
 def test_asking_for_tighter_bounds_runs_the_second_method() -> None:
     run = runs.load("comparison-base-2")
     arguments = (run.config.task.domain, run.config.model, weights_of(run))

@@ -13,7 +13,7 @@ import torch
 from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
 from alga.trust.proof import adjoint_errors as errors
 from alga.trust.proof.adjoint_attention import Attention, Stream
-from alga.trust.proof.adjoint_errors import EPSILON, Units
+from alga.trust.proof.adjoint_errors import EPSILON, Moments, Units
 from alga.trust.proof.adjoint_feed_forward import GELU_BEND, GELU_SLOPE, FeedForward
 from alga.trust.proof.adjoint_norm import Norm
 from alga.trust.proof.bounds import FLOAT32, REAL
@@ -47,14 +47,14 @@ def sum_case() -> float:
 def moments(x: Array) -> tuple[float, float]:
     n, mean = len(x), x.mean()
     spread = math.sqrt(((x - mean) ** 2).mean())
-    known = {
-        "size": np.abs(x).mean(),
-        "apart": np.abs(x - mean).mean(),
-        "spread": spread,
-        "square": math.sqrt((x**2).mean()),
-        "root": math.sqrt(spread**2 + EPSILON),
-    }
-    off_mean, off_root = errors.moment_errors({name: np.array([value]) for name, value in known.items()}, n, ONE)
+    known = Moments(
+        size=np.array([np.abs(x).mean()]),
+        apart=np.array([np.abs(x - mean).mean()]),
+        spread=np.array([spread]),
+        square=np.array([math.sqrt((x**2).mean())]),
+        root=np.array([math.sqrt(spread**2 + EPSILON)]),
+    )
+    off_mean, off_root = errors.moment_errors(known, n, ONE)
     return off_mean.item(), off_root.item()
 
 
@@ -261,6 +261,11 @@ def test_errors_grow_with_roundings_and_end_in_none() -> None:
     assert found[-1] == math.inf
     assert math.isinf(errors.sum_error(4, np.array([1e30]), ONE).item())
     assert math.isinf(errors.sum_error(2001, np.array([1.0]), EXACT).item())
+
+
+def test_far_scores_have_no_bound() -> None:
+    logs, weights = errors.weight_logs(np.array([[0.0], [2e7]]), 2, ONE), np.array([[1.0], [0.0]])
+    assert np.isinf(errors.mix_shares(logs, weights, 2, ONE)[:, 0]).tolist() == [False, True]
 
 
 def test_wide_box_around_a_norm_has_no_bound() -> None:

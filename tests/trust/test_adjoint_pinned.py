@@ -11,7 +11,7 @@ import pytest
 from alga.network.config import ModelConfig
 from alga.trust.proof import adjoint
 from alga.trust.proof import adjoint_errors as errors
-from alga.trust.proof.adjoint_errors import Units
+from alga.trust.proof.adjoint_errors import Moments, Units
 from alga.trust.proof.bounds import FORMATS
 from tests.sloppy import Array
 
@@ -73,10 +73,9 @@ def column(*values: float) -> Array:
 
 
 def test_bounds_of_single_operations_are_unchanged() -> None:
-    x = {
-        "size": column(1.2, 3), "apart": column(0.7, 1), "spread": column(0.9, 1),
-        "square": column(1.5, 4), "root": column(0.8, 1),
-    }  # fmt: skip
+    x = Moments(
+        size=column(1.2, 3), apart=column(0.7, 1), spread=column(0.9, 1), square=column(1.5, 4), root=column(0.8, 1)
+    )
     off_mean, off_root = errors.moment_errors(x, 16, UNITS)
     found = {
         "mean": off_mean, "root": off_root,

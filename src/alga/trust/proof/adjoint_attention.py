@@ -113,7 +113,7 @@ class Attention:
         """Carry rows through the attention and its norm to the stream (BLQND)."""
         B, Q, N, D = rows_BQND.shape
         L = self.weights.shape[-1]
-        passed = _split((rows_BQND @ self.out).swapaxes(1, 2), self.heads, axis=-1).swapaxes(2, 3)  # B H Q N E
+        passed = (rows_BQND @ self.out).reshape(B, Q, N, self.heads, -1).transpose(0, 3, 1, 2, 4)  # B H Q N E
         scores = (passed @ self.values.swapaxes(-1, -2)) * self.weights[:, :, :, None]  # B H Q N J
         along = (self.q * self.root) @ self.w_k  # B H Q D: a score's gradient by its key's input
         values = passed @ self.w_v[:, None]  # B H Q N D
@@ -141,7 +141,7 @@ class Attention:
         else:
             lost = lost_share(norm.mid_BLD) * size(map_.matrix) * self._come()
             box = own + self.x.reach(norm.back(rows), False) + lost[:, :, None]
-        return Mapped(*(_split(each, self.heads, axis=2) for each in (mid, own * GROWN, box * GROWN)))
+        return Mapped(*(_split(each, self.heads) for each in (mid, own * GROWN, box * GROWN)))
 
     def _score_errors(self, q: Mapped, k: Mapped, units: Units) -> tuple[Array, Array]:
         """Bound the errors of scores that arise here, bends included, and relative changes of weights (BHQJA)."""
@@ -213,10 +213,9 @@ class Attention:
         self.tall_B = 2 * v_B
 
 
-def _split(array: Array, heads: int, axis: int) -> Array:
-    """Split an axis by head; the heads come after the batch."""
-    shape = (*array.shape[:axis], heads, -1, *array.shape[axis + 1 :]) if axis >= 0 else (*array.shape[:-1], heads, -1)
-    found: Array = np.moveaxis(array.reshape(shape), axis if axis >= 0 else -2, 1)
+def _split(array: Array, heads: int) -> Array:
+    """Split by head: BLD... -> BHLE..."""
+    found: Array = np.moveaxis(array.reshape(*array.shape[:2], heads, -1, *array.shape[3:]), 2, 1)
     return found
 
 

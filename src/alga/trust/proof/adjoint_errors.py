@@ -58,32 +58,38 @@ def sum_error(terms: int, magnitudes: Array, units: Units, more: int = 1) -> Arr
     return np.where(magnitudes < LARGEST, found, np.inf)
 
 
-def moment_errors(x: dict[str, Array], n: int, units: Units) -> tuple[Array, Array]:
-    """Bound the error of a mean of n numbers, and the relative error of 1 / sqrt(variance + EPSILON).
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """Upper bounds of what n numbers' moments depend on, and a lower bound of sqrt(variance + EPSILON)."""
 
-    `x` has upper bounds of the numbers' mean magnitude (`size`), their mean distance from the mean (`apart`), their
-    standard deviation (`spread`) and root mean square (`square`), and a lower bound of the square root (`root`).
-    """
+    size: Array  # mean magnitude
+    apart: Array  # mean distance from the mean
+    spread: Array  # standard deviation
+    square: Array  # root mean square
+    root: Array
+
+
+def moment_errors(x: Moments, n: int, units: Units) -> tuple[Array, Array]:
+    """Bound the error of a mean of n numbers, and the relative error of 1 / sqrt(variance + EPSILON)."""
     u, logarithm = units.unit, math.log2(max(n, 2))
-    size, apart, spread, square, root = (x[name] for name in ("size", "apart", "spread", "square", "root"))
     grown = np.exp(5 * n * u)  # errors of parts, carried up a tree
-    summed = chain(n + 1, units) * size
-    merged = grown * u * ((n - 1) * size + 3.1 * logarithm * apart)
+    summed = chain(n + 1, units) * x.size
+    merged = grown * u * ((n - 1) * x.size + 3.1 * logarithm * x.apart)
     off_mean = np.maximum(summed, merged) + 4 * n * units.least
-    passes = off_mean**2 + chain(n + 4, units) * (spread**2 + off_mean**2)
-    squares = chain(n + 4, units) * square**2 + (2 * square * off_mean + off_mean**2) * (1 + 4 * u)
-    part = grown * u * n / math.sqrt(2) * (square + 1.7 * spread)
-    trees = 3 * spread * part + 3 * part**2 + chain(n + 10, units) * (spread + 2 * part) ** 2
+    passes = off_mean**2 + chain(n + 4, units) * (x.spread**2 + off_mean**2)
+    squares = chain(n + 4, units) * x.square**2 + (2 * x.square * off_mean + off_mean**2) * (1 + 4 * u)
+    part = grown * u * n / math.sqrt(2) * (x.square + 1.7 * x.spread)
+    trees = 3 * x.spread * part + 3 * part**2 + chain(n + 10, units) * (x.spread + 2 * part) ** 2
     most = np.maximum(np.maximum(passes, squares), trees) + 4 * n * units.least
-    off = most / root**2 * GROWN + 3 * u
-    sure = (off <= 0.25) & (square < 1e15) & (n * u <= MOST_UNITS)
+    off = most / x.root**2 * GROWN + 3 * u
+    sure = (off <= 0.25) & (x.square < 1e15) & (n * u <= MOST_UNITS)
     with np.errstate(invalid="ignore"):
         off_root = np.where(sure, ((1 - np.minimum(off, 0.5)) ** -0.5 * (1 + 4 * u) - 1) * GROWN + 1e-15, np.inf)
     return off_mean * GROWN, off_root
 
 
 def scaling_error(magnitudes: Array, units: Units) -> Array:
-    """Bound the error of scaling and shifting a normed vector: three terms, five roundings each."""
+    """Bound the error of scaling and shifting a normed vector: three terms, six roundings each."""
     return sum_error(3, magnitudes, units, more=3)
 
 
@@ -97,9 +103,11 @@ def mix_shares(logs: Array, weights: Array, positions: int, units: Units) -> Arr
 
     Numerator and denominator err independently, each by exp's error and by the products and sums of an online softmax.
     """
-    own = np.expm1(np.minimum(logs + (2 * positions + 4) * units.unit, 1))
+    logs = logs + (2 * positions + 4) * units.unit
+    own = np.expm1(np.minimum(logs, 1))
     below = (weights * own).sum(axis=-2, keepdims=True)
-    return np.where(below < 0.5, ((1 + own) / (1 - np.minimum(below, 0.5)) - 1) * GROWN, np.inf)
+    shares = ((1 + own) / (1 - np.minimum(below, 0.5)) - 1) * GROWN
+    return np.where((below < 0.5) & (logs < 1), shares, np.inf)
 
 
 def gelu_error(magnitudes: Array, units: Units) -> Array:

@@ -18,13 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from alga.trust.proof.adjoint_errors import (
-    EPSILON,
-    GROWN,
-    Units,
-    moment_errors,
-    scaling_error,
-)
+from alga.trust.proof.adjoint_errors import EPSILON, GROWN, Moments, Units, moment_errors, scaling_error
 from alga.trust.proof.bounds import Array
 from alga.trust.proof.parameters import Affine
 
@@ -111,28 +105,23 @@ class Norm:
 
         stray_BLA = length(box_BLDA) / math.sqrt(n)
         least_BLA = root_BLA * np.maximum(1 - turn_BLA, 1e-9) / GROWN
-        magnitude_BLA = np.abs(x_BLD).mean(axis=-1)[..., None] + stray_BLA
-        off_mean, off_root = moment_errors(
-            {
-                "size": magnitude_BLA * GROWN,
-                "apart": (np.abs(centred_BLD).mean(axis=-1)[..., None] + 2 * stray_BLA) * GROWN,
-                "spread": (np.sqrt((centred_BLD**2).mean(axis=-1))[..., None] + stray_BLA) * GROWN,
-                "square": (np.sqrt((x_BLD**2).mean(axis=-1))[..., None] + stray_BLA) * GROWN,
-                "root": least_BLA,
-            },
-            n,
-            units,
+        moments = Moments(
+            size=(np.abs(x_BLD).mean(axis=-1)[..., None] + stray_BLA) * GROWN,
+            apart=(np.abs(centred_BLD).mean(axis=-1)[..., None] + 2 * stray_BLA) * GROWN,
+            spread=(np.sqrt((centred_BLD**2).mean(axis=-1))[..., None] + stray_BLA) * GROWN,
+            square=(np.sqrt((x_BLD**2).mean(axis=-1))[..., None] + stray_BLA) * GROWN,
+            root=least_BLA,
         )
+        off_mean, off_root = moment_errors(moments, n, units)
         inverse_BLA = (1 + off_root) / least_BLA
         off_BLA = off_mean * inverse_BLA
         most = np.abs(x_BLD)[..., None] + box_BLDA + (np.abs(mean_BL)[..., None] + stray_BLA + off_mean)[..., None, :]
         terms = gain_DA * most * inverse_BLA[..., None, :] + np.abs(gain.bias)[:, None]
         own_BLDA = scaling_error(terms * GROWN, units) + off_root[..., None, :] * moved_BLDA
         own_BLDA = own_BLDA + gain_DA * apart_BLDA * share_BLA[..., None, :]
+        lost_BLA = LOST * size(gain.matrix) * (math.sqrt(n) * (off_root + bend_BLA) + off_BLA)  # of rows along drifts
+        own_BLDA = own_BLDA + lost_BLA[..., None, :]
         mid_BLD = unit_BLD * gain.matrix + gain.bias
-        own_BLDA += (
-            LOST * size(gain.matrix) * (math.sqrt(n) * off_root + off_BLA)[..., None, :]
-        )  # drifts are rounded too
         return cls(mid_BLD, gain.matrix, unit_BLD, root_BL, off_root + bend_BLA, off_BLA, own_BLDA * GROWN, moved_BLDA)
 
     @property
@@ -157,9 +146,8 @@ class Norm:
         """Bound what the norm's own errors do to rows (BLNA)."""
         if self.root_BL is None:
             return np.zeros((*rows_BLND.shape[:-1], self.scale_BLA.shape[-1]))
-        drifts_BLD2 = np.stack(
-            [self.unit_BLD * self.gain_D, np.broadcast_to(self.gain_D, self.unit_BLD.shape)], axis=-1
-        )
+        vectors = (self.unit_BLD * self.gain_D, np.broadcast_to(self.gain_D, self.unit_BLD.shape))
+        drifts_BLD2 = np.stack(vectors, axis=-1)
         times_BL2A = np.stack([self.scale_BLA, self.shift_BLA], axis=-2)
         return np.abs(rows_BLND) @ self.own_BLDA + weighed(rows_BLND, drifts_BLD2, times_BL2A)
 
