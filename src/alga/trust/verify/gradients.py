@@ -117,7 +117,7 @@ class GradientBounds(ErrorBounds):
         moved = error.reach(slopes) + np.abs(gain) * (
             bend[..., None] * np.abs(unit) + widths * (turn / root)[..., None]
         )
-        most = np.abs(x) + np.abs(x.mean(axis=-1, keepdims=True)) + 2 * length[..., None]
+        most = np.abs(x) + np.abs(x.mean(axis=-1, keepdims=True)) + (2 * length + y.shifted * root)[..., None]
         terms = np.abs(gain) * most * ((1 + y.scaled) / root * (1 + turn))[..., None] + np.abs(shift)
         own = self._sum(8, self._up(terms)) + np.abs(gain) * widths * (turn / root)[..., None]
         own = own + y.scaled[..., None] * self._up(moved)
