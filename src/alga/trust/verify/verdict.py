@@ -199,7 +199,8 @@ def _judge(network: object, domain: Domain, tokens: Tokens, prompts: list[str], 
     for name in UNITS:
         with np.errstate(all="ignore"):  # NaN proves nothing
             sure_BQV = _numbers(real_BQV - ErrorBounds(network, values, name).margins(right_BQ) * SLACK)
-            open_B = np.any((sure_BQV.min(axis=-1) <= 0) & generated_BQ, axis=-1)
+            loose_BQ = (sure_BQV < real_BQV / 2).any(axis=-1) & generated_BQ
+            open_B = np.any(loose_BQ, axis=-1)
             if open_B.any() and network.shape.layers <= MOST_LAYERS:
                 tighter = GradientBounds(network, values.some(open_B), name).margins(right_BQ[open_B])
                 sure_BQV[open_B] = np.maximum(sure_BQV[open_B], _numbers(real_BQV[open_B] - tighter * SLACK))
