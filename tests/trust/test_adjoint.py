@@ -16,7 +16,8 @@ from alga.runs import Run
 from alga.trust.proof import adjoint, adjoint_attention, adjoint_errors, adjoint_feed_forward, prove
 from alga.trust.proof.adjoint_errors import Units
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, FORMATS, REAL
-from alga.trust.proof.margins import laid_out, margins, tighter_margins
+from alga.trust.proof.margins import bounded, laid_out, margins, tighter_margins
+from alga.trust.proof.rounding import Rounding
 from tests.sloppy import Array, Sloppy
 from tests.trust.adversary import Adversary
 from tests.trust.sampled_errors import DTYPES, ratio, weights_of
@@ -47,10 +48,15 @@ def bounds(run: Run, prompts: list[str], units: Units) -> tuple[Array, Array, Ar
     return ids, right, mid, off
 
 
-def adversary_shares(name: str, count: int, units: Units | None = None) -> Array:
-    """Return which share of its bound the adversary takes from margins over the nearest token, at every output."""
+def adversary_shares(name: str, count: int, units: Units | None = None, first: bool = False) -> Array:
+    """Return which share of its bound the adversary takes from margins over the nearest token, at every output.
+
+    The bound is the second method's, or the first's.
+    """
     run = runs.load(name)
     ids, right, mid, off = bounds(run, some_prompts(run, count), units or Units.of((FLOAT32,)))
+    if first:
+        _, off = bounded(run.config.model, weights_of(run), ids, right, Rounding((FLOAT32,)))  # type: ignore[arg-type]
     adversary, rows = Adversary(run.config.model, weights_of(run)), np.arange(len(ids))  # type: ignore[arg-type]
     shares = []
     for at in range(right.shape[1]):
@@ -68,6 +74,13 @@ def test_adversary_stays_inside_the_bound_and_comes_near_it(name: str) -> None:
     shares = adversary_shares(name, 6)
     assert shares.min() > FLOOR
     assert shares.max() < 1
+
+
+@pytest.mark.parametrize("name", ["smallest", "parity", "xor-base-8", "subtraction"])
+def test_adversary_stays_far_inside_the_first_method(name: str) -> None:
+    shares = adversary_shares(name, 6, first=True)
+    assert shares.min() > 1 / 2000
+    assert shares.max() < 1 / 5
 
 
 def test_sizes_are_those_of_the_shipped_step_networks() -> None:
@@ -122,7 +135,6 @@ def test_prompts_that_the_first_method_leaves_open_are_proven_by_the_second(monk
     arguments = (run.config.task.domain, run.config.model, weights_of(run))
     before = prove(*arguments, threads=1)  # type: ignore[arg-type]
     module = importlib.import_module("alga.trust.proof.margins")
-    bounded = module.bounded
 
     def loose(*given: Any) -> tuple[Array, Array]:
         mid, off = bounded(*given)
