@@ -17,7 +17,8 @@ from alga.runs import config
 from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof import bounds, lemmas
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, MAX_GRAM_SIZE, REAL, SLACK, NumberFormat, norms
-from alga.trust.proof.lemmas import Affine, Ball
+from alga.trust.proof.lemmas import Ball
+from alga.trust.proof.parameters import Affine
 from alga.trust.proof.rounding import Rounding, SoftmaxRounding
 from tests.sloppy import Array, Sloppy
 from tests.trust.sampled_errors import DTYPES

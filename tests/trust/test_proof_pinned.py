@@ -12,7 +12,8 @@ import pytest
 from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof import bounds, lemmas, rounding
 from alga.trust.proof.bounds import FLOAT32, FLOAT64, FORMATS, MAX_MAGNITUDE, REAL
-from alga.trust.proof.lemmas import Affine, Ball
+from alga.trust.proof.lemmas import Ball
+from alga.trust.proof.parameters import Affine
 from alga.trust.proof.rounding import Rounding, SoftmaxRounding
 from tests.sloppy import Array
 

@@ -18,6 +18,7 @@ import numpy as np
 from alga.network.forward import erf
 from alga.trust.assumptions import EXP_UNITS
 from alga.trust.proof.bounds import LOST, SLACK, Array, Ids, applied, lengths, norms, sandwich_norms
+from alga.trust.proof.parameters import Affine
 from alga.trust.proof.rounding import (
     EPSILON,
     Rounding,
@@ -53,14 +54,6 @@ class Ball:
         """Return the ball without its first positions."""
         drifts = tuple((vector_BLD[:, skip:], times_ABL[..., skip:]) for vector_BLD, times_ABL in self.drifts)
         return Ball(self.mid_BLD[:, skip:], self.scale_D, self.radius_ABL[..., skip:], drifts)
-
-
-@dataclass(frozen=True)
-class Affine:
-    """A linear map's matrix, a row for each output, and its bias."""
-
-    matrix: Array
-    bias: Array
 
 
 def fused(a: Array, b: Array) -> Array:

@@ -27,8 +27,9 @@ from alga.trust.assumptions import EXP_UNITS, TEXT_VERSION
 from alga.trust.certificate import Bound, Outside, Proof
 from alga.trust.proof import lemmas
 from alga.trust.proof.bounds import FORMATS, SLACK, Array, Ids, lengths, norms
-from alga.trust.proof.lemmas import Affine, Ball
+from alga.trust.proof.lemmas import Ball
 from alga.trust.proof.outside import MOST_OUTSIDE, Distances, Kinds, outside_shares, terms
+from alga.trust.proof.parameters import Affine
 from alga.trust.proof.rounding import Rounding, SoftmaxRounding
 
 SITUATIONS_PER_BATCH: Final = 256

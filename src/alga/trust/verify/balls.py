@@ -5,6 +5,7 @@ Shapes: B prompts, L positions, Q positions computed, D width, E width of a head
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from typing import Any, Final
@@ -119,6 +120,13 @@ class ExactValues:
             x = self._plus(f"{i}.x", x, self._mixed(i, y, L, skip), f"{i}.out", Q)
             x = self._fed_forward(i, x, Q)
         self._finish(x, Q, shape.hidden + shape.width)
+
+    def some(self, chosen_B: NDArray[np.bool_]) -> ExactValues:
+        """Return the numbers of some of the prompts, without the logits' balls."""
+        found = copy.copy(self)
+        found.B, found.logits = int(chosen_B.sum()), []
+        found.kept = {name: array[chosen_B] for name, array in self.kept.items()}
+        return found
 
     def _fed_forward(self, i: int, x: Rows, positions: int) -> Rows:
         h = self._linear(f"{i}.h", self._normed(f"{i}.feed", x, positions), f"{i}.in", positions)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alga.base.errors import AlgaError, missing_extra
 from alga.base.progress import Watch, unwatched
@@ -26,6 +27,8 @@ from alga.network.tokens import PAD, START, STOP, Tokens
 from alga.tasks import Domain, Task, Whole
 from alga.trust.assumptions import TEXT_VERSION, VERSION
 from alga.trust.certificate import RUNS_IN, Certificate
+
+Array = NDArray[np.float64]
 
 PROMPTS_PER_BATCH: Final = 16
 SITUATIONS_PER_BATCH: Final = 128
@@ -174,6 +177,7 @@ def _judge(network: object, domain: Domain, tokens: Tokens, prompts: list[str], 
     """Update the least margins with those of these prompts."""
     from alga.trust.verify.balls import BallNetwork, ExactValues  # noqa: PLC0415 - optional
     from alga.trust.verify.error_bounds import SLACK, UNITS, ErrorBounds  # noqa: PLC0415
+    from alga.trust.verify.gradients import MOST_LAYERS, GradientBounds  # noqa: PLC0415
 
     assert isinstance(network, BallNetwork)
     length = tokens.output_length
@@ -194,9 +198,19 @@ def _judge(network: object, domain: Domain, tokens: Tokens, prompts: list[str], 
     generated_BQ = np.arange(length) < np.array([len(text) for text in written])[:, None]
     for name in UNITS:
         with np.errstate(all="ignore"):  # NaN proves nothing
-            sure = (real_BQV - ErrorBounds(network, values, name).margins(right_BQ) * SLACK)[generated_BQ]
-        least = float(np.nan_to_num(sure, nan=-np.inf, posinf=np.inf, neginf=-np.inf).min())
+            sure_BQV = _numbers(real_BQV - ErrorBounds(network, values, name).margins(right_BQ) * SLACK)
+            loose_BQ = (sure_BQV < real_BQV / 2).any(axis=-1) & generated_BQ
+            open_B = np.any(loose_BQ, axis=-1)
+            if open_B.any() and network.shape.layers <= MOST_LAYERS:
+                tighter = GradientBounds(network, values.some(open_B), name).margins(right_BQ[open_B])
+                sure_BQV[open_B] = np.maximum(sure_BQV[open_B], _numbers(real_BQV[open_B] - tighter * SLACK))
+        least = float(sure_BQV[generated_BQ].min())
         found.proven[name] = min(found.proven.get(name, math.inf), least)
+
+
+def _numbers(margins: Array) -> Array:
+    """Return margins with minus infinity where they are unknown."""
+    return np.nan_to_num(margins, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def objections(certificate: Certificate, found: Verdict) -> list[str]:
