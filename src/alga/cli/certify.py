@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -39,6 +40,9 @@ def certify(
     proof: Annotated[
         bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
     ] = False,
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Also have Coq's kernel check the theorems; needs coqc.")
+    ] = False,
     save: Annotated[bool, typer.Option("--save", help="Save the certificate in the run folder.")] = False,
 ) -> None:
     """Check a network on every prompt there is.
@@ -50,9 +54,14 @@ def certify(
     order of summation (docs/proof.md). The strength is then *proven* if float32 is one of them; the exit code is 1 if
     not even float64 is.
 
+    With --kernel, Coq's kernel checks the theorem of `alga export proof.v`: for numbers of any length, the loop with
+    this table is right (*kernel-checked table*); for the shape of `smallest`, the network itself in real arithmetic too
+    (*kernel-checked network*, some minutes).
+
     Examples:
       alga certify
       alga certify runs/mine --proof --save
+      alga certify --kernel
       alga certify --all
 
     """
@@ -60,6 +69,8 @@ def certify(
     load_own_task(task)
     if save and (every or not Path(model).is_dir()):
         raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
+    if every and kernel:
+        raise AlgaError("--kernel checks one network at a time, got --all")
     if every:
         raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
@@ -78,6 +89,10 @@ def certify(
         with progress("proving every prompt") as watch:
             certificate = (run := run.proven(watch)).certificate
     assert certificate is not None
+    if kernel and certificate.certified:
+        run = _kernel_checked(run)
+        certificate = run.certificate
+        assert certificate is not None
     if save and certificate.certified:
         runs.keep(Path(model), run)
     elif save:
@@ -96,7 +111,7 @@ def certify(
         if len(certificate.failures) > FAILURES_PRINTED:
             lines.append(f"  … and {len(certificate.failures) - FAILURES_PRINTED:,} more: see --json")
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
-        lines += _proof(certificate)
+        lines += [*_proof(certificate), *_kernel(certificate)]
         deliver("\n".join(lines), out)
     raise typer.Exit(0 if _passed(certificate, proof) else 1)
 
@@ -175,6 +190,31 @@ def _proof(certificate: Certificate) -> list[str]:
     lines += [f"  - {assumption}" for assumption in (*assumptions, OWN)]
     lines.append("and covers, as far as they keep them:")
     return [*lines, *(f"  - {way}" for way in covered)]
+
+
+def _kernel_checked(run: Run) -> Run:
+    """Return the run with what Coq's kernel accepted in its certificate."""
+    from alga.export import coq
+    from alga.solve.solver import Solver
+    from alga.trust.coq.kernel import check, coqc
+
+    coqc()
+    assert run.certificate is not None
+    with progress("checking by Coq's kernel") as watch:
+        found = check(coq.proof(Solver(run)).decode(), watch)
+    return replace(run, certificate=replace(run.certificate, kernel=found))
+
+
+def _kernel(certificate: Certificate) -> list[str]:
+    """Return the lines about what Coq's kernel has checked."""
+    if (check := certificate.kernel) is None:
+        return []
+    lines = []
+    for theorem in check.theorems:
+        lines.append(f"kernel-checked {theorem.subject}: {theorem.statement}")
+        lines.append(f"  axioms: {', '.join(theorem.axioms) or 'none'}")
+    how = f"by Coq {check.coq} in {check.seconds:,.0f} s, development {check.development[:12]}…"
+    return [*lines, f"  {how} (docs/proof.md)"]
 
 
 def _all(*, json: bool, out: Path | None, proof: bool) -> int:

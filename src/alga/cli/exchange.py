@@ -26,20 +26,25 @@ def export(
     ],
     format: Annotated[  # noqa: A002 - the option's name
         str | None,
-        options.option("FORMAT", "onnx, table or page.", default="by the file's ending: .onnx, .json or .html"),
+        options.option(
+            "FORMAT",
+            "onnx, table, page, proof, or table-proof (the table's theorem only).",
+            default="by the file's ending: .onnx, .json, .html or .v",
+        ),
     ] = None,
     model: options.OldModel = None,
     task: options.OwnTask = None,
 ) -> None:
     """Write a network to a file for other programs.
 
-    As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; or as HTML, the
-    page of `alga serve` in one file.
+    As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; as HTML, the page
+    of `alga serve` in one file; or as a Coq file, its theorems for numbers of any length (docs/proof.md).
 
     Examples:
       alga export adder.onnx
       alga export runs/mine table.json
       alga export adder.html
+      alga export proof.v
 
     """
     *named, file = given
