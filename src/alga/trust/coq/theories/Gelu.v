@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia Factorial.
 From Coquelicot Require Import Coquelicot.
-Open Scope R_scope.
+Local Open Scope R_scope.
 
 (** The integral of exp(-t²), the error function, and GELU as torch defines it. *)
 Definition gauss (z : R) : R := RInt (fun t => exp (- t ^ 2)) 0 z.
