@@ -1,7 +1,9 @@
 """A network's theorems as a Coq file: for numbers of any length, the loop with its table gives the right answer.
 
-Coq trusts nothing that is written here: it compares every entry of the table with the exact step. docs/proof.md has
-the statements; `alga certify --kernel` runs coqc on the file.
+For a network of the shape of `smallest`, a second theorem says it of the network itself, in real arithmetic. Coq trusts
+nothing that is written here: it compares every entry of the table with the exact step, reads the weights off the bytes
+of the weight file, and compares the network with the table. docs/proof.md has the statements; `alga certify --kernel`
+runs coqc on the file.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ from typing import Final
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.network.config import ModelConfig
+from alga.network.tokens import START
 from alga.solve.solver import Solver
 from alga.trust.coq.statements import Statement, statements_of
 
 ENTRIES_PER_LIST: Final = 1000  # coqc overflows its stack on lists of some ten thousand
+
+MOST_PARAMETERS: Final = 1000
 
 
 def table_proof(solver: Solver, watch: Watch = unwatched) -> bytes:
@@ -24,7 +30,42 @@ def table_proof(solver: Solver, watch: Watch = unwatched) -> bytes:
     return "\n".join(lines).encode()
 
 
-proof = table_proof
+def proof(solver: Solver, watch: Watch = unwatched) -> bytes:
+    """Return the theorem about a certified network's table and, if Coq can read its shape, about the network."""
+    statements = _certified(solver)
+    if len(statements) > 1 or not statements[0].network or not _readable(solver):
+        return table_proof(solver, watch)
+    (statement,) = statements
+    lines = [_head(solver, [statement.file, statement.network]), *_table(solver), *_table_theorem(statements)]
+    says = f"network_{statement.says} letters network table"
+    by = f"apply network_{statement.by}. vm_cast_no_check (eq_refl true)"
+    lines += [*_network(solver), *_theorem("kernel_checked_network", says, by)]
+    watch(1, 1)
+    return "\n".join(lines).encode()
+
+
+def _readable(solver: Solver) -> bool:
+    """Return whether the network has the architecture of theories/Network.v, and few enough weights to write out."""
+    config = solver.run.config.model
+    if not isinstance(config, ModelConfig):
+        return False
+    plain = config.tied and not config.out and not config.shared_keys
+    bare = (config.norms, config.biases) == ("none", "hidden")
+    one = (config.layers, config.heads, config.query_width or config.width) == (1, 1, 1)
+    return plain and bare and one and config.positions != "" and config.parameters <= MOST_PARAMETERS
+
+
+def _network(solver: Solver) -> list[str]:
+    """Define the network: the bytes of its weight file, where positions have their rows, and its tokens."""
+    config, tokens = solver.run.config.model, solver.run.config.step_tokens
+    assert isinstance(config, ModelConfig)
+    characters = " ++ ".join("[x0a]" if token == START else f"(text! {_quoted(token)})" for token in tokens.vocabulary)
+    return [
+        f'Definition file : text := unhex (text! "{solver.run.weights.data.hex()}").\n',
+        f"Definition network : weights Z := weights_in (rows_of (text! {_quoted(config.positions)})) file.\n",
+        f"Definition letters : alphabet := {{|\n  vocabulary := {characters};\n  start := {tokens.ids[START]};\n"
+        f"  input_length := {tokens.input_length};\n  output_length := {tokens.output_length}\n|}}.\n",
+    ]
 
 
 def _certified(solver: Solver) -> tuple[Statement, ...]:

@@ -5,7 +5,7 @@ Each statement is a property of whoever answers the prompts; its theorem turns i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from alga.base.errors import AlgaError
@@ -13,15 +13,19 @@ from alga.base.errors import AlgaError
 
 @dataclass(frozen=True)
 class Statement:
-    """A property, the theorem for tables that have it, and the file of the development that holds both."""
+    """A property, the theorem for tables that have it, and the file of the development that holds both.
+
+    `network` is the file with the same for networks, if there is one.
+    """
 
     file: str
     says: str
     by: str
+    network: str = ""
 
 
 _IN_ANY_BASE: Final = {
-    "addition": Statement("Addition", "adds {base} 2 [] []", "table_adds"),
+    "addition": Statement("Addition", "adds {base} 2 [] []", "table_adds", "NetworkAddition"),
     "subtraction": Statement("Subtraction", "subtracts {base} []", "table_subtracts"),
     "comparison": Statement("Comparison", "compares {base}", "table_compares"),
     "times-a-digit": Statement("Digitwise", "multiplies {base} []", "table_multiplies"),
@@ -31,8 +35,8 @@ _IN_ANY_BASE: Final = {
     "xor": Statement("Bitwise", "computes_bits Xor {base}", "table_computes_bits"),
 }
 _TASKS: Final = {
-    "addition-padded": (Statement("Addition", "adds 10 2 [zero] []", "table_adds"),),
-    "addition-of-three": (Statement("Addition", "adds 10 3 [zero] []", "table_adds"),),
+    "addition-padded": (Statement("Addition", "adds 10 2 [zero] []", "table_adds", "NetworkAddition"),),
+    "addition-of-three": (Statement("Addition", "adds 10 3 [zero] []", "table_adds", "NetworkAddition"),),
     "parity": (Statement("Parity", "finds_parity", "table_finds_parity"),),
     "arithmetic": (
         Statement("Addition", 'adds 10 2 [] (text! "+")', "table_adds"),
@@ -53,5 +57,5 @@ def statements_of(task: str) -> tuple[Statement, ...]:
     family, _, base = task.partition("-base-")
     if family in _IN_ANY_BASE and (base.isdecimal() or family == task):
         known = _IN_ANY_BASE[family]
-        return (Statement(known.file, known.says.format(base=base or "10"), known.by),)
+        return (replace(known, says=known.says.format(base=base or "10")),)
     raise AlgaError(f"there is no Coq theorem for {task} yet; there is one for {', '.join((*_IN_ANY_BASE, *_TASKS))}")

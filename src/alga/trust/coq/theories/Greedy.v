@@ -36,6 +36,9 @@ Definition remembered {A} (n size : nat) (needed : place -> bool) (f : place -> 
   let table := tabled n size (fun a => if needed a then Some (tabled n size (f a)) else None) in
   fun a b => match table a with Some g => g b | None => f a b end.
 
+(** For so few entries of a table it is not worth it. *)
+Definition few : nat := 20.
+
 Lemma remembered_eq {A} n size needed (f : place -> place -> A) a b : remembered n size needed f a b = f a b.
 Proof. unfold remembered. rewrite tabled_eq. destruct (needed a); [apply tabled_eq|reflexivity]. Qed.
 
@@ -46,10 +49,12 @@ Variables (a : alphabet) (w : weights Z).
 
 Let read := input_length a + output_length a.   (* positions that are read *)
 
+Variable many : bool.   (* whether many prompts follow *)
+
 (** From the token that begins an output, and from written symbols, the network attends: those are worth keeping. *)
 Definition attends (q : place) : bool :=
-  ((fst q =? input_length a) && (snd q =? start a)) ||
-  ((input_length a <? fst q) && (stop <? snd q) && (snd q <? start a)).
+  many && ((fst q =? input_length a) && (snd q =? start a)) ||
+  many && ((input_length a <? fst q) && (stop <? snd q) && (snd q <? start a)).
 
 Definition interval_logits : list nat -> list I.type :=
   let wi := map_weights interval_of_bits w in
@@ -85,12 +90,6 @@ Definition surely_writes (l : list nat -> list I.type) (entry_ : text * text) : 
       surely_generates l (output_length a) ids written
   | _, _ => false
   end.
-
-(** All that is computed for a network: its weights are finite and have one shape, and it writes its table. *)
-Definition surely_writes_table (table : list (text * text)) : bool :=
-  let l := interval_logits in
-  finite_weights w && shaped (length (query w)) (length (bias w)) w && (length (tokens w) =? length (vocabulary a)) &&
-  forallb (surely_writes l) table.
 
 (** ** Why it suffices *)
 
@@ -149,12 +148,23 @@ Proof.
   intros t. split; [intros V; exact (writes_unique _ _ _ _ _ V W)|now intros ->].
 Qed.
 
+End Check.
+
+(** All that is computed for a network: its weights are finite and have one shape, and it writes its table. *)
+Definition surely_writes_table (a : alphabet) (w : weights Z) (table : list (text * text)) : bool :=
+  let l := interval_logits a w (few <? length table) in
+  finite_weights w && shaped (length (query w)) (length (bias w)) w && (length (tokens w) =? length (vocabulary a)) &&
+  forallb (surely_writes a l) table.
+
+Section Table.
+Variables (a : alphabet) (w : weights Z).
+
 (** The network writes what the table says, and nothing else. *)
-Theorem writes_table table : surely_writes_table table = true ->
+Theorem writes_table table : surely_writes_table a w table = true ->
   forall p o, In (p, o) table -> forall t, writes a w p t <-> t = o.
 Proof.
   unfold surely_writes_table. intros [_ S]%andb_true_iff p o I. rewrite forallb_forall in S.
-  exact (surely_writes_right p o (S _ I)).
+  exact (surely_writes_right a w _ p o (S _ I)).
 Qed.
 
 Lemma entry_In table p o : entry table p = Some o -> In (p, o) table.
@@ -164,9 +174,9 @@ Proof.
 Qed.
 
 (** If the table is right on the domain, so is the network. *)
-Theorem network_right P table : agrees P table = true -> surely_writes_table table = true ->
+Theorem network_right P table : agrees P table = true -> surely_writes_table a w table = true ->
   right_on_domain P (writes a w).
 Proof.
   intros A S p o I. apply (writes_table table S). apply entry_In. now apply (agrees_right P table A p o I).
 Qed.
-End Check.
+End Table.

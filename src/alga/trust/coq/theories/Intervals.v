@@ -11,7 +11,7 @@ Local Open Scope R_scope.
 
 Module F := SpecificFloat StdZRadix2.
 Module I := FloatIntervalFull F.
-Definition digits_kept := F.PtoP 80%positive.
+Definition digits_kept := F.PtoP 64%positive.
 Local Notation p := digits_kept.
 
 (** [encloses i x]: the interval [i] contains the real [x]. *)
