@@ -24,6 +24,7 @@ TABLES = {
     "times-a-digit-base-2": "multiplies 2 [] (by_table table)",
     "division-by-a-digit-base-2": "divides 2 (by_table table)",
     "xor-base-2": "computes_bits Xor 2 (by_table table)",
+    "addition-lookahead": "adds_ahead (by_table table)",
     "parity": "finds_parity (by_table table)",
 }
 
@@ -64,6 +65,17 @@ def test_table_is_kernel_checked_without_axioms(built: Path, name: str) -> None:
 )
 def test_wrong_table_is_rejected(built: Path, before: str, after: str) -> None:
     source = table_of("addition-base-2")
+    assert before in source
+    with pytest.raises(AlgaError, match=r"coqc rejects exported.v"):
+        kernel.check(source.replace(before, after), built=built)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after"), [('("pg", "g")', '("pg", "p")'), ('  ("g", "1");\n', ""), ('("g77", "5")', '("g77", "4")')]
+)
+def test_wrong_lookahead_is_rejected(built: Path, before: str, after: str) -> None:
+    source = table_of("addition-lookahead")
     assert before in source
     with pytest.raises(AlgaError, match=r"coqc rejects exported.v"):
         kernel.check(source.replace(before, after), built=built)

@@ -37,6 +37,7 @@ _IN_ANY_BASE: Final = {
 _TASKS: Final = {
     "addition-padded": (Statement("Addition", "adds 10 2 [zero] []", "table_adds", "NetworkAddition"),),
     "addition-of-three": (Statement("Addition", "adds 10 3 [zero] []", "table_adds", "NetworkAddition"),),
+    "addition-lookahead": (Statement("Lookahead", "adds_ahead", "table_adds_ahead"),),
     "parity": (Statement("Parity", "finds_parity", "table_finds_parity"),),
     "arithmetic": (
         Statement("Addition", 'adds 10 2 [] (text! "+")', "table_adds"),
