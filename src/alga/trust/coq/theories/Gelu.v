@@ -258,3 +258,8 @@ Proof.
     pose proof (exp_pos (- b * z)). assert (0 < / b) by now apply Rinv_0_lt_compat.
     unfold Rdiv in *. nra.
 Qed.
+
+Theorem gauss_rising x y : x <= y -> gauss x <= gauss y.
+Proof.
+  intros H. apply (rising gauss (fun z => exp (- z ^ 2)) x); auto; [apply gauss_derive|]. intros z _. left. apply exp_pos.
+Qed.
