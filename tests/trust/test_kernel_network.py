@@ -16,16 +16,17 @@ from alga.export import coq
 from alga.runs import SHIPPED
 from alga.solve.solver import Solver
 from alga.trust.coq import kernel
-from alga.trust.coq.record import NETWORK, REAL_AXIOMS, TABLE
+from alga.trust.coq.record import FLOAT32, NETWORK, REAL_AXIOMS, TABLE
 from tests.conftest import program
 
 PROMPTS = ("81", "9C97", "18C06")  # one token, the least margin, two tokens
 THEOREM = """
-Theorem kernel_checked_network : forall p o, In (p, o) table -> forall t, writes letters network p t <-> t = o.
-Proof. apply writes_table. vm_cast_no_check (eq_refl true). Qed.
-Check kernel_checked_network.
-Print Assumptions kernel_checked_network.
+Theorem kernel_checked_{0} : forall p o, In (p, o) table -> forall t, writes{1} letters network p t <-> t = o.
+Proof. apply writes_table{1}. vm_cast_no_check (eq_refl true). Qed.
+Check kernel_checked_{0}.
+Print Assumptions kernel_checked_{0}.
 """
+REAL, ROUNDED = THEOREM.format("network", ""), THEOREM.format("float32", "32")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The development's part about networks, compiled."""
     program("coqc", "coq")
     folder = tmp_path_factory.mktemp("theories")
-    kernel.build(folder, kernel.required("From Alga Require Import Greedy."))
+    kernel.build(folder, kernel.required("From Alga Require Import Greedy32."))
     return folder
 
 
@@ -42,14 +43,14 @@ def exported() -> str:
     return coq.proof(Solver.load("smallest")).decode()
 
 
-def on_prompts(exported: str, outputs: dict[str, str], file: bytes | None = None) -> str:
+def on_prompts(exported: str, outputs: dict[str, str], file: bytes | None = None, theorem: str = REAL) -> str:
     """Return the exported network with a theorem about a few entries only, and another weight file if given."""
     network = exported[exported.index("Definition file") : exported.index("Theorem kernel_checked_network")]
     if file is not None:
         network = re.sub(r'unhex \(text! "[0-9a-f]+"\)', f'unhex (text! "{file.hex()}")', network)
     entries = "; ".join(f'("{prompt}", "{output}")' for prompt, output in outputs.items())
     table = f"Definition table := table_of [{entries}]%text.\n"
-    return f"From Alga Require Import Greedy.\n{table}{network}{THEOREM}"
+    return f"From Alga Require Import Greedy32.\n{table}{network}{theorem}"
 
 
 def right(*prompts: str) -> dict[str, str]:
@@ -86,9 +87,10 @@ def test_other_shapes_have_their_tables_theorem_only() -> None:
 
 
 @pytest.mark.slow
-def test_network_is_checked_on_its_own_outputs(built: Path, exported: str) -> None:
-    (found,) = kernel.check(on_prompts(exported, right(*PROMPTS)), built=built).theorems
-    assert found.subject == NETWORK
+@pytest.mark.parametrize(("theorem", "subject"), [(REAL, NETWORK), (ROUNDED, FLOAT32)])
+def test_network_is_checked_on_its_own_outputs(built: Path, exported: str, theorem: str, subject: str) -> None:
+    (found,) = kernel.check(on_prompts(exported, right(*PROMPTS), theorem=theorem), built=built).theorems
+    assert found.subject == subject
     assert set(found.axioms) == set(REAL_AXIOMS)
 
 
@@ -100,21 +102,35 @@ def test_wrong_output_of_the_network_is_rejected(built: Path, exported: str, out
 
 
 @pytest.mark.slow
-def test_swapped_weights_are_rejected(built: Path, exported: str) -> None:
+@pytest.mark.parametrize("theorem", [REAL, ROUNDED])
+def test_swapped_weights_are_rejected(built: Path, exported: str, theorem: str) -> None:
     file = bytearray(bytes_of_smallest())
     nine, eight = embedding_at(file, 11), embedding_at(file, 10)
     file[nine : nine + 4], file[eight : eight + 4] = file[eight : eight + 4], file[nine : nine + 4]
     with pytest.raises(AlgaError, match="coqc rejects"):
-        kernel.check(on_prompts(exported, right("81"), bytes(file)), built=built)
+        kernel.check(on_prompts(exported, right("81"), bytes(file), theorem), built=built)
 
 
 @pytest.mark.slow
-def test_tie_is_rejected(built: Path, exported: str) -> None:
+@pytest.mark.parametrize("theorem", [REAL, ROUNDED])
+def test_tie_is_rejected(built: Path, exported: str, theorem: str) -> None:
     """If `C` has the embedding of `9`, their logits are equal: a decoder that takes the first is right by luck."""
     file = bytearray(bytes_of_smallest())
     file[embedding_at(file, 13) :] = file[embedding_at(file, 11) : embedding_at(file, 12)]
     with pytest.raises(AlgaError, match="coqc rejects"):
-        kernel.check(on_prompts(exported, right("81"), bytes(file)), built=built)
+        kernel.check(on_prompts(exported, right("81"), bytes(file), theorem), built=built)
+
+
+@pytest.mark.slow
+def test_margin_within_rounding_is_rejected_in_float32_only(built: Path, exported: str) -> None:
+    """The last bit of the embedding of `9`, for `C`: right in real arithmetic, but float32 might write `C`."""
+    file = bytearray(bytes_of_smallest())
+    nine = file[embedding_at(file, 11) : embedding_at(file, 12)]
+    nine[4] -= 4  # a little less of the second component, which counts for more
+    file[embedding_at(file, 13) :] = nine
+    assert kernel.check(on_prompts(exported, right("81"), bytes(file)), built=built).theorems
+    with pytest.raises(AlgaError, match="coqc rejects"):
+        kernel.check(on_prompts(exported, right("81"), bytes(file), ROUNDED), built=built)
 
 
 @pytest.mark.slow
@@ -133,8 +149,9 @@ def test_damaged_header_is_rejected(built: Path, exported: str) -> None:
         kernel.check(on_prompts(exported, right("81"), file), built=built)
 
 
-def test_whole_export_has_both_theorems(exported: str) -> None:
+def test_whole_export_has_all_theorems(exported: str) -> None:
     assert [kernel.NAMES[name] for name in re.findall(r"^Theorem (kernel_checked_\w+)", exported, re.MULTILINE)] == [
         TABLE,
         NETWORK,
+        FLOAT32,
     ]

@@ -1,9 +1,9 @@
 """A network's theorems as a Coq file: for numbers of any length, the loop with its table gives the right answer.
 
-For a network of the shape of `smallest`, a second theorem says it of the network itself, in real arithmetic. Coq trusts
-nothing that is written here: it compares every entry of the table with the exact step, reads the weights off the bytes
-of the weight file, and compares the network with the table. docs/proof.md has the statements; `alga certify --kernel`
-runs coqc on the file.
+For a network of the shape of `smallest`, two more say it of the network itself, in real arithmetic and in float32. Coq
+trusts nothing that is written here: it compares every entry of the table with the exact step, reads the weights off the
+bytes of the weight file, and compares the network with the table. docs/proof.md has the statements; `alga certify
+--kernel` runs coqc on the file.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def proof(solver: Solver, watch: Watch = unwatched) -> bytes:
         return table_proof(solver, watch)
     (statement,) = statements
     lines = [_head(solver, [statement.file, statement.network]), *_table(solver), *_table_theorem(statements)]
-    says = f"network_{statement.says} letters network table"
-    by = f"apply network_{statement.by}. vm_cast_no_check (eq_refl true)"
-    lines += [*_network(solver), *_theorem("kernel_checked_network", says, by)]
+    lines += _network(solver)
+    for name, kind in {"kernel_checked_network": "network", "kernel_checked_float32": "network32"}.items():
+        by = f"apply {kind}_{statement.by}. vm_cast_no_check (eq_refl true)"
+        lines += _theorem(name, f"{kind}_{statement.says} letters network table", by)
     watch(1, 1)
     return "\n".join(lines).encode()
 

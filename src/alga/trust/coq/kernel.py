@@ -17,10 +17,14 @@ from typing import Final
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.trust.coq.record import NETWORK, TABLE, KernelCheck, Theorem
+from alga.trust.coq.record import FLOAT32, NETWORK, TABLE, KernelCheck, Theorem
 
 THEORIES: Final = Path(__file__).parent / "theories"
-NAMES: Final = {"kernel_checked_table": TABLE, "kernel_checked_network": NETWORK}  # the theorems of an exported file
+NAMES: Final = {  # the theorems of an exported file
+    "kernel_checked_table": TABLE,
+    "kernel_checked_network": NETWORK,
+    "kernel_checked_float32": FLOAT32,
+}
 INSTALL: Final = "apt-get install coq libcoq-interval libcoq-flocq libcoq-coquelicot"
 _REQUIRED = re.compile(r"^From Alga Require (?:Export|Import) ([\w ]+)\.", re.MULTILINE)
 _PRINTED = re.compile(

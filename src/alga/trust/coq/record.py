@@ -1,7 +1,7 @@
 """What a kernel has checked: the record in a certificate.
 
 A *kernel-checked table* says that the loop with this table is right for all numbers. Only a *kernel-checked network*
-says it of the weights, in the arithmetic it names. Neither changes a certificate's strength: what runs is float32.
+says it of the weights, in the arithmetic it names. Neither changes a certificate's strength.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Any, Final
 
 TABLE: Final = "table"
 NETWORK: Final = "network, in real arithmetic"
+FLOAT32: Final = "network, in float32, whatever the order of summation"
 
-# Coq's axioms of the real numbers, and machine integers, that a network's theorem may rest on; a table's has none.
+# Coq's axioms of the real numbers, which a network's theorems rest on; a table's has none.
 REAL_AXIOMS: Final = (
     "ClassicalDedekindReals.sig_forall_dec",
     "ClassicalDedekindReals.sig_not_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 )
-ALLOWED: Final[dict[str, tuple[str, ...]]] = {TABLE: (), NETWORK: REAL_AXIOMS}
+ALLOWED: Final[dict[str, tuple[str, ...]]] = {TABLE: (), NETWORK: REAL_AXIOMS, FLOAT32: REAL_AXIOMS}
 
 
 @dataclass(frozen=True)

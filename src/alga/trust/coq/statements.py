@@ -25,7 +25,7 @@ class Statement:
 
 
 _IN_ANY_BASE: Final = {
-    "addition": Statement("Addition", "adds {base} 2 [] []", "table_adds", "NetworkAddition"),
+    "addition": Statement("Addition", "adds {base} 2 [] []", "table_adds", "NetworkAddition32"),
     "subtraction": Statement("Subtraction", "subtracts {base} []", "table_subtracts"),
     "comparison": Statement("Comparison", "compares {base}", "table_compares"),
     "times-a-digit": Statement("Digitwise", "multiplies {base} []", "table_multiplies"),
@@ -35,8 +35,8 @@ _IN_ANY_BASE: Final = {
     "xor": Statement("Bitwise", "computes_bits Xor {base}", "table_computes_bits"),
 }
 _TASKS: Final = {
-    "addition-padded": (Statement("Addition", "adds 10 2 [zero] []", "table_adds", "NetworkAddition"),),
-    "addition-of-three": (Statement("Addition", "adds 10 3 [zero] []", "table_adds", "NetworkAddition"),),
+    "addition-padded": (Statement("Addition", "adds 10 2 [zero] []", "table_adds", "NetworkAddition32"),),
+    "addition-of-three": (Statement("Addition", "adds 10 3 [zero] []", "table_adds", "NetworkAddition32"),),
     "addition-lookahead": (Statement("Lookahead", "adds_ahead", "table_adds_ahead"),),
     "parity": (Statement("Parity", "finds_parity", "table_finds_parity"),),
     "arithmetic": (
