@@ -1,6 +1,6 @@
 (** What the theorems say: every definition that a statement rests on, printed. *)
 
-From Alga Require Import NetworkAddition.
+From Alga Require Import NetworkAddition32 Rounding.
 
 Print digit. Print number. Print value. Print canonical. Print without_zeros.
 Print procedure. Print marked_prompt. Print walk. Print answered.
@@ -12,3 +12,7 @@ Print weights. Print embedded. Print raised. Print taken. Print logits_by. Print
 Print real_of_bits. Print weights_in.
 Print best. Print encoded. Print generates. Print writes.
 Print network_adds.
+Print rounded. Print gamma. Print near. Print summed. Check summed_near. Check nearest_rounded.
+Print embedding_terms. Print attended_terms. Print exp32. Print gelu32. Print layer32. Print logits32.
+Print largest. Print generates32. Print writes32.
+Print network32_adds.

@@ -54,9 +54,9 @@ def certify(
     order of summation (docs/proof.md). The strength is then *proven* if float32 is one of them; the exit code is 1 if
     not even float64 is.
 
-    With --kernel, Coq's kernel checks the theorem of `alga export proof.v`: for numbers of any length, the loop with
-    this table is right (*kernel-checked table*); for the shape of `smallest`, the network itself in real arithmetic too
-    (*kernel-checked network*, some minutes).
+    With --kernel, Coq's kernel checks the theorems of `alga export proof.v`: for numbers of any length, the loop with
+    this table is right (*kernel-checked table*); for the shape of `smallest` so is the network itself, in real
+    arithmetic and in float32 (*kernel-checked network*, some minutes).
 
     Examples:
       alga certify
