@@ -55,7 +55,8 @@ Proof.
     (fun column => Forall (is_digit base) column /\ (length column <= rows)%nat)
     ltac:(lia) S ltac:(reflexivity) (columns_from_right fill operands)) as [K V].
   - rewrite E. discriminate.
-  - rewrite E. constructor; [split; [exact D1|lia]|]. eapply Forall_impl; [|exact G]. intros c (H1 & H2 & _). split; [exact H1|lia].
+  - rewrite E. constructor; [split; [exact D1|lia]|]. eapply Forall_impl; [|exact G]. intros c (H1 & H2 & _).
+    split; [exact H1|lia].
   - split; [exact K|]. split.
     + transitivity (weights base total (columns_from_right fill operands)); [exact V|].
       unfold sum. rewrite <- (rows_sum base base_range) by exact F.

@@ -77,12 +77,14 @@ Qed.
 
 Lemma row_value_nonneg row : 0 <= row_value base row.
 Proof.
-  induction row as [|c row IH]; [simpl; lia|]. change (row_value base (c :: row)) with (digit c + base * row_value base row).
+  induction row as [|c row IH]; [simpl; lia|].
+    change (row_value base (c :: row)) with (digit c + base * row_value base row).
   pose proof (digit_range c). nia.
 Qed.
 
 Lemma bits_pairs pairs : forall before, pairs <> [] -> Forall (digit_pair base) pairs ->
-  let spelled := read_from_right last_character (fun output => output) (exact (bitwise op base) before (map column_of pairs)) in
+  let spelled := read_from_right last_character (fun output => output) (exact (bitwise op base) before (map column_of
+    pairs)) in
   value base spelled = bits op (row_value base (map fst pairs)) (row_value base (map snd pairs)) /\
   Forall (is_digit base) spelled.
 Proof.
@@ -102,8 +104,10 @@ Proof.
     unfold value; cbn [fold_left]. rewrite digit_character by lia.
     replace (bits op (row_value base []) (row_value base [])) with 0 by (now destruct op). lia.
   - destruct (IH (Some o) ltac:(discriminate) G) as [V Ds].
-    assert (E : read_from_right last_character (fun output => output) (o :: exact (bitwise op base) (Some o) (map column_of (pair :: later)))
-      = read_from_right last_character (fun output => output) (exact (bitwise op base) (Some o) (map column_of (pair :: later))) ++ [character d]).
+    assert (E : read_from_right last_character (fun output => output) (o :: exact (bitwise op base) (Some o) (map
+      column_of (pair :: later)))
+      = read_from_right last_character (fun output => output) (exact (bitwise op base) (Some o) (map column_of (pair
+        :: later))) ++ [character d]).
     { rewrite O at 1. reflexivity. }
     cbv zeta. rewrite E, value_snoc, V, digit_character by lia. split; [lia|].
     apply Forall_app. split; [exact Ds|repeat constructor; exact D].

@@ -3,7 +3,8 @@
 From Alga Require Export Walk.
 
 Lemma div_mod_unique b q r v : 0 <= r < b -> v = b * q + r -> v / b = q /\ v mod b = r.
-Proof. intros H E. split; [symmetry; now apply (Z.div_unique v b q r); [left|]|symmetry; now apply (Z.mod_unique v b q r); [left|]]. Qed.
+Proof. intros H E. split; [symmetry; now apply (Z.div_unique v b q r); [left|]|symmetry;
+  now apply (Z.mod_unique v b q r); [left|]]. Qed.
 
 (** A number below [base * base] in digits, without leading zeros. *)
 Definition short_text (base v : Z) : text :=
@@ -82,7 +83,8 @@ Proof.
     rewrite short_text_value by exact V. cbn. unfold v; lia.
   - assert (E : read_sum (short_text base v :: exact P (Some (short_text base v)) (c :: cs)) =
       read_sum (exact P (Some (short_text base v)) (c :: cs)) ++ last_character (short_text base v)) by reflexivity.
-    rewrite E. destruct (IH (Some (short_text base v))) as [IV ID]; [discriminate|assumption|now rewrite short_text_carry|].
+    rewrite E. destruct (IH (Some (short_text base v))) as [IV ID];
+      [discriminate|assumption|now rewrite short_text_carry|].
     unfold last_character. rewrite value_snoc, IV, short_text_carry, short_text_last by (assumption || lia).
     split.
     + fold (weights (c :: cs)). pose proof (Z.div_mod v base). unfold v in *. nia.

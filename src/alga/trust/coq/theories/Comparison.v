@@ -36,7 +36,8 @@ Lemma compare_digits x y v w : is_digit base x -> is_digit base y ->
 Proof.
   unfold is_digit. intros X Y. pose proof (digit_range x). pose proof (digit_range y).
   destruct (Z.compare_spec v w) as [->|L|L].
-  - destruct (Z.compare_spec (digit x) (digit y)); [apply Z.compare_eq_iff|apply Z.compare_lt_iff|apply Z.compare_gt_iff]; lia.
+  - destruct (Z.compare_spec (digit x) (digit y));
+    [apply Z.compare_eq_iff|apply Z.compare_lt_iff|apply Z.compare_gt_iff]; lia.
   - apply Z.compare_lt_iff. nia.
   - apply Z.compare_gt_iff. nia.
 Qed.

@@ -72,7 +72,8 @@ Proof.
   { unfold row. intros E. apply (f_equal (@rev byte)) in E. rewrite rev_involutive in E. now apply N. }
   assert (S : forall column, (exists c, is_digit base c /\ column = beside d c) ->
     0 <= product column /\ product column + (base - 2) < base * (base - 2 + 1)).
-  { intros column (c & H & ->). cbn. unfold is_digit in *. pose proof (digit_range c). pose proof (digit_range d). nia. }
+  { intros column (c & H & ->). cbn. unfold is_digit in *. pose proof (digit_range c). pose proof (digit_range d).
+    nia. }
   destruct (carried base base_range (times base mark) product (base - 2)
     (fun column => exists c, is_digit base c /\ column = beside d c)
     ltac:(lia) S ltac:(reflexivity) (map (beside d) row)) as [K W].

@@ -45,12 +45,14 @@ Proof.
   assert (C : gauss z + gauss (- z) = gauss 0 + gauss (- 0)).
   { destruct (Rle_dec 0 z) as [H|H].
     - apply Rle_antisym.
-      + apply Ropp_le_cancel. apply (rising (fun z => - (gauss z + gauss (- z))) (fun _ => - 0) 0); auto; [|intros; lra].
+      + apply Ropp_le_cancel. apply (rising (fun z => - (gauss z + gauss (- z))) (fun _ => - 0) 0); auto; [|intros;
+        lra].
         intros x. apply (is_derive_opp (fun z => gauss z + gauss (- z))), E.
       + apply (rising (fun z => gauss z + gauss (- z)) (fun _ => 0) 0); auto. intros; lra.
     - apply Rle_antisym.
       + apply (rising (fun z => gauss z + gauss (- z)) (fun _ => 0) z); auto; intros; lra.
-      + apply Ropp_le_cancel. apply (rising (fun z => - (gauss z + gauss (- z))) (fun _ => - 0) z); auto; try (intros; lra).
+      + apply Ropp_le_cancel. apply (rising (fun z => - (gauss z + gauss (- z))) (fun _ => - 0) z); auto; try (intros;
+        lra).
         intros x. apply (is_derive_opp (fun z => gauss z + gauss (- z))), E. }
   rewrite Ropp_0, gauss_0 in C. lra.
 Qed.
@@ -261,5 +263,6 @@ Qed.
 
 Theorem gauss_rising x y : x <= y -> gauss x <= gauss y.
 Proof.
-  intros H. apply (rising gauss (fun z => exp (- z ^ 2)) x); auto; [apply gauss_derive|]. intros z _. left. apply exp_pos.
+  intros H. apply (rising gauss (fun z => exp (- z ^ 2)) x); auto; [apply gauss_derive|]. intros z _. left.
+    apply exp_pos.
 Qed.

@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra.
 From Interval Require Import Interval.Interval Interval.Float Real.Xreal.
-From Alga Require Export Intervals Safetensors.
+From Alga Require Export Forward Safetensors.
 Local Open Scope nat_scope.
 
 (** ** Values that are computed once *)

@@ -46,10 +46,12 @@ Local Notation oR := real_operations.
 (** An interval, widened on both sides. *)
 Definition blurred (i error : I.type) : I.type := I.add q i (I.mul q unit_ball error).
 
-Lemma blurred_encloses i error x e y : encloses i x -> encloses error e -> Rabs (y - x) <= e -> encloses (blurred i error) y.
+Lemma blurred_encloses i error x e y : encloses i x -> encloses error e -> Rabs (y - x) <= e
+  -> encloses (blurred i error) y.
 Proof.
   intros X E B. destruct (Req_dec e 0) as [->|N].
-  - assert (y = x) by (apply Rminus_diag_uniq; destruct (Req_dec (y - x) 0) as [|D]; [assumption|apply Rabs_pos_lt in D; lra]).
+  - assert (y = x) by (apply Rminus_diag_uniq; destruct (Req_dec (y - x) 0) as [|D];
+    [assumption|apply Rabs_pos_lt in D; lra]).
     subst y. replace x with (x + 0 * 0) by ring. apply add32; [exact X|]. apply mul32; [|exact E].
     eapply encloses_between; try apply encloses_integer. lra.
   - assert (P : 0 < e) by (pose proof (Rabs_pos (y - x)); lra).
@@ -68,10 +70,12 @@ Lemma fromZ32 z : encloses (I.fromZ q z) (IZR z).
 Proof. apply I.fromZ_correct. Qed.
 
 Lemma u_encloses : encloses u_interval u.
-Proof. unfold u. replace (/ IZR (2 ^ 24)) with (1 / IZR (2 ^ 24)) by (unfold Rdiv; ring). apply div32; apply fromZ32. Qed.
+Proof. unfold u. replace (/ IZR (2 ^ 24)) with (1 / IZR (2 ^ 24)) by (unfold Rdiv; ring). apply div32; apply fromZ32.
+  Qed.
 
 Lemma omega_encloses : encloses omega_interval omega.
-Proof. unfold omega. replace (/ IZR (2 ^ 126)) with (1 / IZR (2 ^ 126)) by (unfold Rdiv; ring). apply div32; apply fromZ32. Qed.
+Proof. unfold omega. replace (/ IZR (2 ^ 126)) with (1 / IZR (2 ^ 126)) by (unfold Rdiv; ring).
+  apply div32; apply fromZ32. Qed.
 
 Definition natural (n : nat) : I.type := I.fromZ q (Z.of_nat n).
 Lemma natural_encloses n : encloses (natural n) (INR n).
@@ -107,7 +111,8 @@ Proof.
 Qed.
 
 Definition sum_interval (terms : list I.type) : I.type := fold_right (I.add q) (I.fromZ q 0) terms.
-Definition size_interval (terms : list I.type) : I.type := fold_right (fun x s => I.add q (I.abs x) s) (I.fromZ q 0) terms.
+Definition size_interval (terms : list I.type) : I.type
+  := fold_right (fun x s => I.add q (I.abs x) s) (I.fromZ q 0) terms.
 Definition error_interval (k : nat) (terms : list I.type) : I.type :=
   I.add q (I.mul q (nth k gammas I.nai) (size_interval terms)) (nth k underflows I.nai).
 Definition near_interval (k : nat) (terms : list I.type) : I.type :=
@@ -136,7 +141,8 @@ Definition exp_interval (d : I.type) : I.type :=
 
 Lemma exp_interval_encloses d x : encloses d x -> encloses (exp_interval d) (exp x).
 Proof.
-  intros D. assert (N : I.sign_large (I.add q d (I.fromZ q 60)) = Xlt -> encloses (Intervals.between (I.fromZ q 0) tiny) (exp x)).
+  intros D. assert (N : I.sign_large (I.add q d (I.fromZ q 60)) = Xlt
+    -> encloses (Intervals.between (I.fromZ q 0) tiny) (exp x)).
   { intros S. pose proof (encloses_not_positive _ _ (add32 _ _ _ _ D (fromZ32 60)) S).
     eapply encloses_between; [apply fromZ32|apply exp_encloses32, fromZ32|].
     pose proof (exp_pos x). split; [lra|].
@@ -147,7 +153,8 @@ Qed.
 
 Definition exp32_interval (positions_ : nat) (d : I.type) : I.type :=
   let e := exp_interval d in
-  blurred e (I.add q (I.mul q (I.mul q (I.mul q (I.fromZ q 8) (natural (positions_ + 1))) u_interval) e) omega_interval).
+  blurred e (I.add q (I.mul q (I.mul q (I.mul q (I.fromZ q 8) (natural (positions_ + 1))) u_interval) e)
+    omega_interval).
 
 Lemma exp32_encloses n d x y : encloses d x -> exp32 n x y -> encloses (exp32_interval n d) y.
 Proof.
@@ -179,7 +186,8 @@ Lemma gauss_wide_encloses i z : encloses i z -> encloses (gauss_wide i) (gauss z
 Proof.
   intros Z. unfold gauss_wide. cbv zeta. assert (Fr : encloses far 5) by apply encloses_integer.
   assert (S : encloses (if above i (I.singleton (I.lower i)) && above (I.singleton (I.upper i)) i
-    then Intervals.between (gauss_interval (I.singleton (I.lower i))) (gauss_interval (I.singleton (I.upper i))) else I.nai)
+    then Intervals.between (gauss_interval (I.singleton (I.lower i))) (gauss_interval (I.singleton (I.upper i))) else
+      I.nai)
     (gauss z)).
   { pose proof (I.singleton_correct (I.lower i)) as L. pose proof (I.singleton_correct (I.upper i)) as R.
     revert L R. generalize (I.singleton (I.lower i)) (proj_val (I.convert_bound (I.lower i)))
@@ -199,7 +207,8 @@ Proof.
 Qed.
 
 Definition gelu_wide (x : I.type) : I.type :=
-  I.mul q (I.div q x (I.fromZ q 2)) (I.add digits_kept one_ (I.mul digits_kept erf_scale (gauss_wide (I.div q x root_of_two)))).
+  I.mul q (I.div q x (I.fromZ q 2)) (I.add digits_kept one_ (I.mul digits_kept erf_scale (gauss_wide (I.div q x
+    root_of_two)))).
 
 Lemma gelu_wide_encloses i x : encloses i x -> encloses (gelu_wide i) (gelu x).
 Proof.
@@ -223,7 +232,8 @@ Qed.
 
 Fixpoint hull (l : list I.type) : I.type :=
   match l with [] => I.nai | [a] => a | a :: l => I.join a (hull l) end.
-Definition largest_interval (l : list I.type) : I.type := fold_right (fun a m => I.meet (I.upper_extent a) m) (hull l) l.
+Definition largest_interval (l : list I.type) : I.type
+  := fold_right (fun a m => I.meet (I.upper_extent a) m) (hull l) l.
 
 Lemma hull_encloses l x m : all_enclose l x -> In m x -> encloses (hull l) m.
 Proof.
@@ -232,9 +242,11 @@ Proof.
   - apply I.join_correct. destruct M as [<-|M]; [left; exact A|right; now apply IH].
 Qed.
 
-Lemma largest_encloses l x m : all_enclose l x -> In m x -> Forall (fun s => s <= m) x -> encloses (largest_interval l) m.
+Lemma largest_encloses l x m : all_enclose l x -> In m x -> Forall (fun s => s <= m) x
+  -> encloses (largest_interval l) m.
 Proof.
-  intros L M. unfold largest_interval. pose proof (hull_encloses l x m L M) as H. revert H. generalize (hull l). clear M.
+  intros L M. unfold largest_interval. pose proof (hull_encloses l x m L M) as H. revert H. generalize (hull l).
+    clear M.
   induction L as [|a y l x A L IH]; intros h H F; [exact H|]. inversion F as [|? ? F1 F2]; subst.
   apply I.meet_correct; [|now apply IH]. eapply I.upper_extent_correct; [exact A|exact F1].
 Qed.

@@ -90,10 +90,12 @@ Proof.
       * inversion 1; subst; [reflexivity|]. rewrite L in *. lia.
       * intros ->. constructor. rewrite L. lia.
     + assert (Q : forall outputs, Forall2 answers
-        (map (fun '(l, e) => l ++ e) (combine (skipn reach (map mark_of (windows f n reach))) (map mark_of (windows f n reach)))) outputs
+        (map (fun '(l, e) => l ++ e) (combine (skipn reach (map mark_of (windows f n reach))) (map mark_of (windows f
+          n reach)))) outputs
         <-> outputs = map mark_of (composed_round reach (windows f n reach))).
       { intros outputs. rewrite skipn_map. apply round_right. }
-      assert (W : firstn reach (map mark_of (windows f n reach)) ++ map mark_of (composed_round reach (windows f n reach))
+      assert (W : firstn reach (map mark_of (windows f n reach)) ++ map mark_of (composed_round reach (windows f n
+        reach))
         = map mark_of (windows f n (2 * reach))) by (rewrite firstn_map, <- map_app, round_windows; [reflexivity|lia]).
       specialize (IH (2 * reach)%nat ltac:(lia) ltac:(lia) final). split.
       * inversion 1; subst; [rewrite L in *; lia|]. apply Q in H1 as ->. apply IH. now rewrite <- W.
@@ -128,7 +130,8 @@ Qed.
 
 Lemma prefixes_running columns : prefixes (place_status columns) (S (length columns)) = running K columns.
 Proof.
-  assert (E : forall i, (i <= length columns)%nat -> stretch (place_status columns) i (S i) = nth i (running K columns) P).
+  assert (E : forall i, (i <= length columns)%nat -> stretch (place_status columns) i (S i)
+    = nth i (running K columns) P).
   { induction i as [|i IH]; intros I; [cbn; destruct columns; reflexivity|].
     rewrite running_next by lia. rewrite <- IH by lia.
     change (stretch (place_status columns) (S i) (S (S i))) with
@@ -137,17 +140,20 @@ Proof.
   apply (nth_ext _ _ P P); [unfold prefixes; now rewrite map_length, seq_length, running_length|].
   intros i I. unfold prefixes in *. rewrite map_length, seq_length in I.
   rewrite (nth_indep _ P (stretch (place_status columns) 0 1)) by (rewrite map_length, seq_length; exact I).
-  rewrite (map_nth (fun i => stretch (place_status columns) i (S i)) (seq 0 (S (length columns))) O i), seq_nth by exact I.
+  rewrite (map_nth (fun i => stretch (place_status columns) i (S i)) (seq 0 (S (length columns))) O i), seq_nth
+    by exact I.
   apply E. lia.
 Qed.
 
 Lemma windows_first columns :
-  map mark_of (windows (place_status columns) (S (length columns)) 1) = (text! "k") :: map mark_of (map status_of columns).
+  map mark_of (windows (place_status columns) (S (length columns)) 1)
+    = (text! "k") :: map mark_of (map status_of columns).
 Proof.
   assert (E : windows (place_status columns) (S (length columns)) 1 = K :: map status_of columns).
   { apply (nth_ext _ _ P P); [unfold windows; simpl; now rewrite !map_length, seq_length|].
     intros i I. unfold windows in I. rewrite map_length, seq_length in I. rewrite windows_nth by exact I.
-    rewrite Nat.min_l by lia. cbn [stretch]. change (nth i (K :: map status_of columns) P) with (place_status columns i).
+    rewrite Nat.min_l by lia. cbn [stretch].
+      change (nth i (K :: map status_of columns) P) with (place_status columns i).
     now destruct (place_status columns i). }
   now rewrite E.
 Qed.
@@ -162,11 +168,13 @@ Lemma emitted_right carry column t : carry <> P -> In column (ahead_columns ++ [
   answers (mark_of carry ++ column) t <-> t = emitted carry column.
 Proof.
   intros N I. apply right. apply in_or_app; right. apply in_or_app; right. apply in_flat_map. exists carry.
-  split; [destruct carry; simpl; tauto|]. now apply (in_map (fun column => (mark_of carry ++ column, emitted carry column))).
+  split; [destruct carry; simpl; tauto|].
+    now apply (in_map (fun column => (mark_of carry ++ column, emitted carry column))).
 Qed.
 
 Lemma emissions_right columns : forall carry outputs, carry <> P -> Forall (fun c => In c ahead_columns) columns ->
-  Forall2 answers (map (fun '(c, column) => c ++ column) (combine (map mark_of (running carry columns)) (columns ++ [[]]))) outputs
+  Forall2 answers (map (fun '(c, column) => c ++ column) (combine (map mark_of (running carry columns)) (columns ++
+    [[]]))) outputs
   <-> outputs = emissions carry columns.
 Proof.
   induction columns as [|c cs IH]; intros carry outputs N F; cbn [running map app combine emissions].
@@ -186,11 +194,13 @@ Qed.
 
 Lemma emissions_value columns : forall carry, carry <> P ->
   Forall (fun c => 0 <= total c <= 18) columns ->
-  value 10 (concat (rev (emissions carry columns))) = carried_in carry + fold_right (fun c v => total c + 10 * v) 0 columns /\
+  value 10 (concat (rev (emissions carry columns)))
+    = carried_in carry + fold_right (fun c v => total c + 10 * v) 0 columns /\
   Forall (is_digit 10) (concat (rev (emissions carry columns))).
 Proof.
   induction columns as [|c cs IH]; intros carry N F; cbn [emissions rev fold_right].
-  - cbn [app concat]. unfold emitted. destruct carry; [|congruence|]; vm_compute; split; try reflexivity; repeat constructor.
+  - cbn [app concat]. unfold emitted.
+    destruct carry; [|congruence|]; vm_compute; split; try reflexivity; repeat constructor.
   - inversion F as [|? ? F1 F2]; subst.
     destruct (IH (compose (status_of c) carry)) as [V D];
       [destruct (status_of c); simpl; congruence|assumption|].
@@ -199,7 +209,8 @@ Proof.
     pose proof (Z.mod_pos_bound (total c + carried_in carry) 10 ltac:(lia)) as M.
     rewrite value_snoc, V, digit_character by lia. split.
     + assert (E : carried_in (compose (status_of c) carry) = (total c + carried_in carry) / 10).
-      { unfold status_of. destruct (Z.eqb_spec (total c) 9) as [E|E]; [rewrite E|destruct (Z.ltb_spec 9 (total c))]; simpl compose.
+      { unfold status_of. destruct (Z.eqb_spec (total c) 9) as [E|E]; [rewrite E|destruct (Z.ltb_spec 9 (total c))];
+        simpl compose.
         - destruct carry; reflexivity || congruence.
         - cbn [carried_in]. apply (Z.div_unique _ 10 1 (total c + carried_in carry - 10)); [left; lia|ring].
         - cbn [carried_in]. symmetry. apply Z.div_small. lia. }

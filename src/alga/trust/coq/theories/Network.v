@@ -103,7 +103,8 @@ Definition logits_by (raised_ : place -> place -> T) (taken_ : place -> list T) 
   let seen := before ++ [last] in
   let shares := map (raised_ last) seen in
   let total := total_of shares in
-  let mixed := fold_right plus_ [] (map (fun '(share, p) => map (mul o (div o share total)) (taken_ p)) (combine shares seen)) in
+  let mixed := fold_right plus_ [] (map (fun '(share, p) => map (mul o (div o share total)) (taken_ p)) (combine
+    shares seen)) in
   let attended := plus_ (embedded last) mixed in
   let inner := map (activation o) (plus_ (apply (hidden w) attended) (bias w)) in
   apply (tokens w) (plus_ attended (apply (back w) inner)).
@@ -164,11 +165,13 @@ Fixpoint indices (t vocabulary : text) : option (list nat) :=
 (** What the network reads for a prompt: its tokens, filled up, and the token that begins an output. *)
 Definition encoded (a : alphabet) (prompt : text) : option (list nat) :=
   match indices prompt (vocabulary a) with
-  | Some ids => if length ids <=? input_length a then Some (ids ++ repeat 0 (input_length a - length ids) ++ [start a]) else None
+  | Some ids => if length ids <=? input_length a then Some (ids ++ repeat 0 (input_length a - length ids) ++ [start
+    a]) else None
   | None => None
   end.
 
-(** [generates n ids written]: after [ids] the network writes the tokens [written] and stops, with [n] tokens at most. *)
+(** [generates n ids written]: after [ids] the network writes the tokens [written] and stops, with [n] tokens at most.
+  *)
 Inductive generates (l : list nat -> list R) : nat -> list nat -> list nat -> Prop :=
 | generates_stop n ids : best (l ids) stop -> generates l (S n) ids []
 | generates_more n ids t written :

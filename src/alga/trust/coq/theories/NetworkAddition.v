@@ -9,7 +9,8 @@ Definition network_adds (base : Z) (rows_ : nat) (fill mark : text) (a : alphabe
   forall p o, In (p, o) table -> forall t, writes a w p t <-> t = o.
 
 Theorem network_table_adds base rows_ fill mark a w table :
-  addition_fits base rows_ fill && checked (addition base rows_ fill mark) table && surely_writes_table a w table = true ->
+  addition_fits base rows_ fill && checked (addition base rows_ fill mark) table && surely_writes_table a w table
+    = true ->
   network_adds base rows_ fill mark a w table.
 Proof.
   intros [[F [C A]%andb_true_iff]%andb_true_iff S]%andb_true_iff. split.

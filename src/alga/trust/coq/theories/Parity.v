@@ -54,7 +54,8 @@ Proof.
   destruct row as [|c' row].
   - cbn [exact map read_from_left]. rewrite O. cbn [ones fold_right]. change (Z.odd 0) with false.
     now rewrite xorb_false_r.
-  - transitivity (read_from_left (fun _ => []) (fun output => output) (exact parity (Some o) (map (fun c => [c]) (c' :: row))));
+  - transitivity (read_from_left (fun _ => []) (fun output => output) (exact parity (Some o) (map (fun c => [c]) (c'
+    :: row))));
       [reflexivity|]. apply IH; [discriminate|assumption|exact O].
 Qed.
 
@@ -66,7 +67,8 @@ Proof.
     rewrite xorb_false_l. destruct (Z.odd (ones a)); reflexivity.
   - exists []. split; [now left|].
     assert (G : Forall (fun c => In c (first_columns 2 1)) (map (fun c => [c]) (without_zeros a))).
-    { apply Forall_map. eapply Forall_impl; [|exact F]. intros c H. apply full_In; [lia|now repeat constructor|reflexivity]. }
+    { apply Forall_map. eapply Forall_impl; [|exact F]. intros c H.
+      apply full_In; [lia|now repeat constructor|reflexivity]. }
     destruct (without_zeros a); [congruence|]. cbn [map] in *. inversion G; subst. split; assumption.
 Qed.
 

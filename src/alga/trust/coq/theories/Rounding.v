@@ -81,7 +81,8 @@ Proof.
   - rewrite app_length in *. pose proof (summed_length l s Sl) as L1. pose proof (summed_length m t T) as L2.
     specialize (IHs ltac:(lia)). specialize (IHt ltac:(lia)). rewrite sum_of_app, size_of_app.
     set (a := length l) in *. set (b := length m) in *.
-    pose proof (size_of_nonneg l). pose proof (size_of_nonneg m). pose proof (sum_of_size l). pose proof (sum_of_size m).
+    pose proof (size_of_nonneg l). pose proof (size_of_nonneg m). pose proof (sum_of_size l).
+      pose proof (sum_of_size m).
     assert (Pa : (1 + u) * (1 + u) ^ a <= (1 + u) ^ (a + b)).
     { change ((1 + u) * (1 + u) ^ a) with ((1 + u) ^ S a). apply power_grows. lia. }
     assert (Pb : (1 + u) * (1 + u) ^ b <= (1 + u) ^ (a + b)).
@@ -100,8 +101,10 @@ Proof.
     { repeat split; try (apply at_most_1000; lia); change 1 with (INR 1); apply le_INR; lia. }
     rewrite plus_INR.
     assert (B1 : u * Rabs (s + t) <= u * (es + et + sl + sm)) by (apply Rmult_le_compat_l; lra).
-    assert (B2 : (1 + u) * es <= (1 + u) * ((pa - 1) * sl + (2 * INR a - 1) * (2 * omega))) by (apply Rmult_le_compat_l; lra).
-    assert (B3 : (1 + u) * et <= (1 + u) * ((pb - 1) * sm + (2 * INR b - 1) * (2 * omega))) by (apply Rmult_le_compat_l; lra).
+    assert (B2 : (1 + u) * es <= (1 + u) * ((pa - 1) * sl + (2 * INR a - 1) * (2 * omega)))
+      by (apply Rmult_le_compat_l; lra).
+    assert (B3 : (1 + u) * et <= (1 + u) * ((pb - 1) * sm + (2 * INR b - 1) * (2 * omega)))
+      by (apply Rmult_le_compat_l; lra).
     assert (B4 : (1 + u) * pa * sl <= pc * sl) by (apply Rmult_le_compat_r; lra).
     assert (B5 : (1 + u) * pb * sm <= pc * sm) by (apply Rmult_le_compat_r; lra).
     assert (B6 : u * ((2 * INR a + 2 * INR b - 2) * (2 * omega)) <= omega).
@@ -125,7 +128,8 @@ Lemma near_more m n terms y : (m <= n)%nat -> near m terms y -> near n terms y.
 Proof.
   intros H B. pose proof (power_grows m n H) as G. pose proof (size_of_nonneg terms). pose proof omega_positive.
   assert (INR m <= INR n) by now apply le_INR. unfold near, gamma in *.
-  assert (((1 + u) ^ m - 1) * size_of terms <= ((1 + u) ^ n - 1) * size_of terms) by (apply Rmult_le_compat_r; lra). nra.
+  assert (((1 + u) ^ m - 1) * size_of terms <= ((1 + u) ^ n - 1) * size_of terms) by (apply Rmult_le_compat_r; lra).
+    nra.
 Qed.
 
 (** The exact sum is one that may be computed. *)

@@ -120,7 +120,8 @@ Proof.
   induction n as [|n IH]; intros rows D H; simpl; constructor.
   - repeat split; [now apply tops_digits|apply tops_some; lia|apply tops_at_most|].
     intros N. apply tops_full. now left.
-  - specialize (IH (map (@tl byte) rows)). rewrite map_length in IH. apply IH; [now apply digit_rows_tl|rewrite longest_tl; lia].
+  - specialize (IH (map (@tl byte) rows)). rewrite map_length in IH.
+    apply IH; [now apply digit_rows_tl|rewrite longest_tl; lia].
 Qed.
 
 Lemma columns_of_empty rows n : n <> O -> columns_of fill rows n <> [].
@@ -153,7 +154,8 @@ Proof.
   rewrite without_zeros_value by (apply N || assumption). reflexivity.
 Qed.
 
-Lemma rows_longest operands : operands <> [] -> Forall (number base) operands -> longest (rows_from_right operands) <> O.
+Lemma rows_longest operands : operands <> [] -> Forall (number base) operands
+  -> longest (rows_from_right operands) <> O.
 Proof.
   intros N F E. apply longest_0 in E. pose proof (rows_full operands F) as G.
   destruct operands; [congruence|]. simpl in *. inversion E; inversion G; subst. congruence.

@@ -1,4 +1,5 @@
-(** Weights from the bytes of a safetensors file: the header says where each tensor begins, as float32 in 32 bits each. *)
+(** Weights from the bytes of a safetensors file: the header says where each tensor begins, as float32
+  in 32 bits each. *)
 
 From Alga Require Export Network.
 Local Open Scope nat_scope.

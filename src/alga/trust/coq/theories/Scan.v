@@ -1,4 +1,5 @@
-(** Hillis and Steele's scan on what stretches of columns do to a carry: after each round a place knows twice as many. *)
+(** Hillis and Steele's scan on what stretches of columns do to a carry: after each round a place knows twice as many.
+  *)
 
 From Alga Require Export Rows.
 
@@ -33,7 +34,8 @@ Qed.
 
 Lemma windows_nth f n reach i d : (i < n)%nat -> nth i (windows f n reach) d = stretch f i (Nat.min reach (S i)).
 Proof.
-  intros H. unfold windows. rewrite (nth_indep _ d (stretch f 0 (Nat.min reach 1))) by now rewrite map_length, seq_length.
+  intros H. unfold windows. rewrite (nth_indep _ d (stretch f 0 (Nat.min reach 1)))
+    by now rewrite map_length, seq_length.
   rewrite (map_nth (fun i => stretch f i (Nat.min reach (S i))) (seq 0 n) O i). now rewrite seq_nth.
 Qed.
 
@@ -43,7 +45,8 @@ Definition composed_round (reach : nat) (places : list status) : list status :=
 Lemma round_windows f n reach : (1 <= reach < n)%nat ->
   firstn reach (windows f n reach) ++ composed_round reach (windows f n reach) = windows f n (2 * reach).
 Proof.
-  intros H. set (w := windows f n reach). assert (L : length w = n) by (unfold w, windows; now rewrite map_length, seq_length).
+  intros H. set (w := windows f n reach).
+    assert (L : length w = n) by (unfold w, windows; now rewrite map_length, seq_length).
   assert (Lc : length (composed_round reach w) = (n - reach)%nat).
   { unfold composed_round. rewrite map_length, combine_length, skipn_length, L. lia. }
   apply (nth_ext _ _ P P).
@@ -58,16 +61,19 @@ Proof.
     unfold composed_round.
     set (both := fun '(later, earlier) => compose later earlier).
     rewrite (nth_indep _ P (both (P, P))) by (rewrite map_length, combine_length, skipn_length, L; lia).
-    rewrite (map_nth both). assert (E : nth (i - reach) (combine (skipn reach w) w) (P, P) = (nth i w P, nth (i - reach) w P)).
+    rewrite (map_nth both). assert (E : nth (i - reach) (combine (skipn reach w) w) (P, P)
+      = (nth i w P, nth (i - reach) w P)).
     { assert (T : combine (skipn reach w) w = combine (skipn reach w) (firstn (n - reach) w)).
       { rewrite <- (firstn_skipn (n - reach) w) at 2.
         assert (Q : forall (u v x : list status), length u = length v -> combine u (v ++ x) = combine u v).
-        { induction u as [|y u IH]; intros [|z v] x Q; try discriminate; [now destruct x|]. simpl. f_equal. apply IH. now injection Q. }
+        { induction u as [|y u IH]; intros [|z v] x Q; try discriminate; [now destruct x|]. simpl. f_equal. apply IH.
+          now injection Q. }
         apply Q. rewrite skipn_length, firstn_length, L. lia. }
       rewrite T, combine_nth by (rewrite skipn_length, firstn_length, L; lia). f_equal.
       - rewrite <- (firstn_skipn reach w) at 2. rewrite app_nth2 by (rewrite firstn_length, L; lia).
         now rewrite firstn_length, L, Nat.min_l by lia.
-      - rewrite <- (firstn_skipn (n - reach) w) at 2. rewrite app_nth1 by (rewrite firstn_length, L; lia). reflexivity. }
+      - rewrite <- (firstn_skipn (n - reach) w) at 2. rewrite app_nth1 by (rewrite firstn_length, L; lia).
+        reflexivity. }
     rewrite E. unfold both, w. rewrite !windows_nth by lia. rewrite Nat.min_l by lia.
     rewrite <- stretch_add. f_equal. lia.
 Qed.

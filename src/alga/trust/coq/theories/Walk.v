@@ -220,7 +220,8 @@ Proof.
   { induction later0 as [|c cs IH]; intros x X F outputs; simpl.
     - split; [now inversion 1|intros ->; constructor].
     - inversion F; subst. split.
-      + intros W; inversion W as [|? ? ? ? ? W1 W2]; subst. apply (R _ _ (I2 x c X H1)) in W1 as ->. f_equal. apply IH; auto.
+      + intros W; inversion W as [|? ? ? ? ? W1 W2]; subst. apply (R _ _ (I2 x c X H1)) in W1 as ->. f_equal.
+        apply IH; auto.
       + intros ->. constructor; [now apply (R _ _ (I2 x c X H1))|apply IH; auto]. }
   intros outputs; simpl. split.
   - intros W; inversion W as [|? ? ? ? ? W1 W2]; subst. apply (R _ _ (I1 column A)) in W1 as ->. f_equal. apply L; auto.
@@ -242,7 +243,8 @@ Definition by_table (table : list (text * text)) : answerer := fun p o => entry 
 
 Definition agrees (table : list (text * text)) : bool :=
   let tree := tree_of table in
-  forallb (fun '(p, o) => match PositiveMap.find (key p) tree with Some w => text_eqb w o | None => false end) instances.
+  forallb (fun '(p, o) => match PositiveMap.find (key p) tree
+    with Some w => text_eqb w o | None => false end) instances.
 
 Theorem agrees_right table : agrees table = true -> right_on_domain (by_table table).
 Proof.
