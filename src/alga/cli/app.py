@@ -34,6 +34,7 @@ from alga.cli import (
     serve,
     tasks,
     train,
+    verify,
 )
 from alga.cli.lab import bench, compare, paper, plot, study, sweep
 
@@ -175,7 +176,7 @@ for function in (
     train.train,
     recipes.recipes,
     certify.certify,
-    certify.verify,
+    verify.verify,
     evaluate.evaluate,
     diff.diff,
 ):

@@ -1,7 +1,8 @@
-"""`alga certify` and `alga verify`: check a network on every prompt, or its certificate by an independent program."""
+"""`alga certify`: check a network on every prompt there is, and prove it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,7 +12,7 @@ import typer
 from alga.base import files
 from alga.base.errors import AlgaError
 from alga.cli.console import Watch, as_json, check_out, deliver, note, progress
-from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task, model_argument, option
+from alga.cli.options import ADDER, AsJson, Model, Out, OwnTask, load_own_task, option
 from alga.trust.assumptions import assumed, at_least
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def certify(
     proof: Annotated[
         bool, typer.Option("--proof", help="Also bound all rounding errors, which covers other machines.")
     ] = False,
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Also have Coq's kernel check the theorems; needs coqc.")
+    ] = False,
     save: Annotated[bool, typer.Option("--save", help="Save the certificate in the run folder.")] = False,
     checkpoint: Annotated[
         int | None, option("STEP", "Check the weights that the training kept after so many steps instead.")
@@ -53,19 +57,21 @@ def certify(
     order of summation (docs/proof.md). The strength is then *proven* if float32 is one of them; the exit code is 1 if
     not even float64 is.
 
+    With --kernel, Coq's kernel checks the theorems of `alga export proof.v`: for numbers of any length, the loop with
+    this table is right (*kernel-checked table*); for the shape of `smallest` so is the network itself, in real
+    arithmetic and in float32 (*kernel-checked network*, some minutes).
+
     Examples:
       alga certify
       alga certify runs/mine --proof --save
       alga certify runs/mine --checkpoint 500
+      alga certify --kernel
       alga certify --all
 
     """
     check_out(out)
     load_own_task(task)
-    if save and (every or not Path(model).is_dir()):
-        raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
-    if checkpoint is not None and (save or every):
-        raise AlgaError(f"--checkpoint is about one network's earlier weights, got {'--save' if save else '--all'} too")
+    _refuse_contradictions(model, every=every, save=save, kernel=kernel, checkpoint=checkpoint)
     if every:
         raise typer.Exit(_all(json=json, out=out, proof=proof))
     if figure is not None:
@@ -84,6 +90,10 @@ def certify(
         with progress("proving every prompt") as watch:
             certificate = (run := run.proven(watch)).certificate
     assert certificate is not None
+    if kernel and certificate.certified:
+        run = _kernel_checked(run)
+        certificate = run.certificate
+        assert certificate is not None
     if save and certificate.certified:
         runs.keep(Path(model), run)
     elif save:
@@ -102,57 +112,19 @@ def certify(
         if len(certificate.failures) > FAILURES_PRINTED:
             lines.append(f"  … and {len(certificate.failures) - FAILURES_PRINTED:,} more: see --json")
         lines.append(f"weights {certificate.sha256}, {certificate.parameters:,} parameters, {certificate.dtype}")
-        lines += _proof(certificate)
+        lines += [*_proof(certificate), *_kernel(certificate)]
         deliver("\n".join(lines), out)
     raise typer.Exit(0 if _passed(certificate, proof) else 1)
 
 
-def verify(
-    model: Annotated[
-        str, model_argument(help="A shipped network's name, a run folder, or a certificate.json in one.")
-    ] = ADDER,
-    task: OwnTask = None,
-    json: AsJson = False,
-    out: Out = None,
-) -> None:
-    """Check a proven certificate with an independent program.
-
-    Derives every margin from the weights again, in ball arithmetic, and exits with 1 if the certificate claims more.
-    Needs python-flint (the extra `proof`); the shipped adder takes a minute or two.
-
-    Examples:
-      alga verify addition
-      alga verify runs/mine
-
-    """
-    check_out(out)
-    load_own_task(task)
-    from alga import runs
-    from alga.runs.verification import verify as derive
-
-    path = Path(model)
-    folder = path.parent if path.is_file() and path.name == "certificate.json" else runs.locate(model)
-    with progress("verifying every prompt") as watch:
-        found = derive(folder, watch)
-    if json:
-        deliver(as_json({"agrees": found.agrees, **found.as_dict()}), out)
-        raise typer.Exit(0 if found.agrees else 1)
-    lines = [
-        f"{found.prompts:,} prompts of {found.task}, weights {found.sha256}",
-        f"least margin without any rounding: at least {at_least(found.real)}",
-    ]
-    for name, margin in found.proven.items():
-        sure = f"proven: at least {at_least(margin)}" if margin > 0 else f"not proven (the bound gives {margin:.4g})"
-        lines.append(f"least margin in {name}, whatever the order of summation: {sure}")
-    if found.agrees:
-        names = ["real", *(name for name, margin in found.proven.items() if margin > 0)]
-        lines.append(f"the certificate agrees: {found.task} of any length is proven in {', '.join(names)} arithmetic,")
-        lines.append(f"under these assumptions ({found.assumptions}, docs/proof.md):")
-        lines += [f"  - {assumption}" for assumption in assumed(found.assumptions)[0]]
-    else:
-        lines += [f"refused: {objection}" for objection in found.objections]
-    deliver("\n".join(lines), out)
-    raise typer.Exit(0 if found.agrees else 1)
+def _refuse_contradictions(model: str, *, every: bool, save: bool, kernel: bool, checkpoint: int | None) -> None:
+    """Refuse options that do not go together."""
+    if save and (every or not Path(model).is_dir()):
+        raise AlgaError(f"--save needs a run folder, got {'--all' if every else repr(model)}")
+    if checkpoint is not None and (save or every):
+        raise AlgaError(f"--checkpoint is about one network's earlier weights, got {'--save' if save else '--all'} too")
+    if every and kernel:
+        raise AlgaError("--kernel checks one network at a time, got --all")
 
 
 def _passed(certificate: Certificate, proof: bool) -> bool:
@@ -181,6 +153,31 @@ def _proof(certificate: Certificate) -> list[str]:
     lines += [f"  - {assumption}" for assumption in (*assumptions, OWN)]
     lines.append("and covers, as far as they keep them:")
     return [*lines, *(f"  - {way}" for way in covered)]
+
+
+def _kernel_checked(run: Run) -> Run:
+    """Return the run with what Coq's kernel accepted in its certificate."""
+    from alga.export import coq
+    from alga.solve.solver import Solver
+    from alga.trust.coq.kernel import check, coqc
+
+    coqc()
+    assert run.certificate is not None
+    with progress("checking by Coq's kernel") as watch:
+        found = check(coq.proof(Solver(run)).decode(), watch)
+    return replace(run, certificate=replace(run.certificate, kernel=found))
+
+
+def _kernel(certificate: Certificate) -> list[str]:
+    """Return the lines about what Coq's kernel has checked."""
+    if (check := certificate.kernel) is None:
+        return []
+    lines = []
+    for theorem in check.theorems:
+        lines.append(f"kernel-checked {theorem.subject}: {theorem.statement}")
+        lines.append(f"  axioms: {', '.join(theorem.axioms) or 'none'}")
+    how = f"by Coq {check.coq} in {check.seconds:,.0f} s, development {check.development[:12]}…"
+    return [*lines, f"  {how} (docs/proof.md)"]
 
 
 def _all(*, json: bool, out: Path | None, proof: bool) -> int:

@@ -30,8 +30,8 @@ def export(
         str | None,
         options.option(
             "FORMAT",
-            "onnx, table or page; hf or transformer-lens for a folder.",
-            default="by the file's ending: .onnx, .json or .html",
+            "onnx, table, page, proof, or table-proof (the table's theorem only); hf or transformer-lens for a folder.",
+            default="by the file's ending: .onnx, .json, .html or .v",
         ),
     ] = None,
     model: options.OldModel = None,
@@ -39,13 +39,15 @@ def export(
 ) -> None:
     """Write a network to a file or folder for other programs.
 
-    As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; or as HTML, the
-    page of `alga serve` in one file. As a folder for Hugging Face transformers (hf) or for TransformerLens.
+    As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; as HTML, the page
+    of `alga serve` in one file; as a Coq file, its theorems for numbers of any length (docs/proof.md). As a folder for
+    Hugging Face transformers (hf) or for TransformerLens.
 
     Examples:
       alga export adder.onnx
       alga export runs/mine table.json
       alga export adder.html
+      alga export proof.v
       alga export whole whole-hf --format hf
       alga export smallest smallest-lens --format transformer-lens
 

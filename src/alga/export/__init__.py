@@ -1,4 +1,4 @@
-"""A network as files for other programs: its step (or all of a reader of whole texts) as ONNX, its table as JSON.
+"""A network as files for other programs: ONNX of its step or reader, its table as JSON, its theorems as a Coq file.
 
 `FORMATS` maps a format's name to its function, `FORMAT_OF_SUFFIX` a file's ending to its format. `FOLDERS` has the
 formats that are folders: for Hugging Face transformers, and for TransformerLens.

@@ -1,4 +1,4 @@
-"""A network as files for other programs: its step as ONNX, or its whole table as JSON that any language can run.
+"""A network as files for other programs: its step as ONNX, its whole table as JSON, its theorems as a Coq file.
 
 The ONNX file is compared with the network on every prompt before it is written. The table is the certified one, or is
 extracted now. `readers.py` has both for a network that reads whole texts. docs/export.md describes the formats.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.export import hugging_face, readers, transformer_lens
+from alga.export import coq, hugging_face, readers, transformer_lens
 from alga.export.onnx_file import check_installed, onnx_file, session_of
 from alga.export.provenance import provenance
 from alga.network.tokens import START, STOP_ID
@@ -141,9 +141,14 @@ def _compare(solver: Solver, run: Callable[[Any], Any], watch: Watch) -> None:
         watch(len(domain) + i + 1, 2 * len(domain))
 
 
-FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {"onnx": onnx, "table": table}
+FORMATS: Final[dict[str, Callable[[Solver, Watch], bytes]]] = {
+    "onnx": onnx,
+    "table": table,
+    "proof": coq.proof,
+    "table-proof": coq.table_proof,
+}
 FOLDERS: Final[dict[str, Callable[[Solver, Watch], dict[str, bytes]]]] = {
     "hf": hugging_face.folder,
     "transformer-lens": transformer_lens.folder,
 }
-FORMAT_OF_SUFFIX: Final = {".onnx": "onnx", ".json": "table"}
+FORMAT_OF_SUFFIX: Final = {".onnx": "onnx", ".json": "table", ".v": "proof"}

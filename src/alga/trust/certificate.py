@@ -17,6 +17,7 @@ from alga.base.cancellation import Cancellation
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.tasks import Domain
+from alga.trust.coq.record import KernelCheck
 from alga.trust.table import PROMPTS_AT_ONCE, UNCERTAIN, Answers, Table, extract
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class Certificate:
     batch_sizes: tuple[int, ...]
     machine: dict[str, str | int]  # where it was checked, with which versions
     proof: Proof | None = None
+    kernel: KernelCheck | None = None  # what Coq's kernel has checked beside
     altered: str = ""  # hooks or replaced modules that changed what the weights compute
 
     def __post_init__(self) -> None:
@@ -131,6 +133,8 @@ class Certificate:
             raise ValueError(f"it claims to be certified with an altered network ({self.altered})")
         if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
             raise ValueError(f"it claims to be proven without a proof in {self.dtype}")
+        if self.kernel is not None and not self.certified:
+            raise ValueError("it claims to be kernel-checked without being certified")
 
     def __repr__(self) -> str:
         right = f"{self.prompts - len(self.failures):,} of {self.prompts:,} prompts right"
@@ -175,7 +179,7 @@ class Certificate:
         content = asdict(self)
         if self.proof is not None and self.proof.outside is None:
             del content["proof"]["outside"]
-        return {key: value for key, value in content.items() if key not in ("proof", "altered") or value}
+        return {key: value for key, value in content.items() if key not in ("proof", "kernel", "altered") or value}
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
@@ -191,6 +195,8 @@ class Certificate:
             content["batch_sizes"] = tuple(content["batch_sizes"])
             if content.get("proof") is not None:
                 content["proof"] = Proof.of(content["proof"])
+            if content.get("kernel") is not None:
+                content["kernel"] = KernelCheck.of(content["kernel"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise AlgaError(f"expected a certificate as JSON, got something else ({problem})") from None
