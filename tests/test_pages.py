@@ -17,7 +17,7 @@ from alga.trust.certificate import Certificate
 from tests.conftest import ROOT, Alga
 
 DOCS = ROOT / "docs"
-HOW, GUARANTEE = ((DOCS / f"{name}.md").read_text() for name in ("how-it-works", "guarantee"))
+HOW, GUARANTEE = ((DOCS / f"{name}.md").read_text() for name in ("how-it-works", "proof"))
 
 
 @pytest.mark.parametrize("page", ["index", "how-it-works"])

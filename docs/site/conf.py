@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 NAVIGATION = {
     "Start here": ["how-it-works", "usage", "networks"],
     "The guarantee and its limits": [
-        "In plain words <guarantee>", "The proof <proof>", "All carries at once <lookahead>", "Whole sums <whole>",
+        "What is proven <proof>", "Rounding <rounding>", "Kernel-checked <kernel>",
+        "All carries at once <lookahead>", "Whole sums <whole>",
         "Under faults and load <reliability>", "Security </SECURITY>",
     ],
     "Guides": [

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from alga.network.config import ModelConfig
-from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
+from alga.trust.assumptions import ERF_UNITS, EXP_UNITS, GAP_UNITS
 
 UNIT = 2.0**-24
 
@@ -106,7 +106,7 @@ class Adversary:
         scores = products.sum(dim=-1).masked_fill(hidden, -math.inf)
         gap = (scores.amax(dim=-1, keepdim=True) - scores).masked_fill(hidden, 0).detach()
         most = shape.input_length + shape.output_length  # positions that a softmax may have, masked ones included
-        reach = sum_reach(products.detach()) + UNIT * gap + EXP_UNITS * (most + 1) * UNIT
+        reach = sum_reach(products.detach()) + (1 + GAP_UNITS) * UNIT * gap + EXP_UNITS * (most + 1) * UNIT
         weights = self.moved(scores, reach.masked_fill(hidden, 0)).softmax(dim=-1)
         terms = (weights[..., None] * v[:, :, None]).transpose(-1, -2)  # B H Q E L
         mixed = self.moved(terms.sum(dim=-1), sum_reach(terms.detach())).transpose(1, 2).reshape(B, L - skip, D)

@@ -180,7 +180,7 @@ def test_methods_share_no_bounds() -> None:
         "alga.trust.proof.bounds": {"Array", "Ids", "NumberFormat"},
         "alga.trust.proof": {"parameters"},
         "alga.trust.proof.parameters": {"Affine", "Weights"},
-        "alga.trust.assumptions": {"ERF_UNITS", "EXP_UNITS"},
+        "alga.trust.assumptions": {"ERF_UNITS", "EXP_UNITS", "GAP_UNITS"},
         "alga.network.config": {"ModelConfig"},
         "alga.network.forward": {"erf"},
     }

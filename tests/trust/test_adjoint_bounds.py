@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
+from alga.trust.assumptions import ERF_UNITS, EXP_UNITS, GAP_UNITS
 from alga.trust.proof import adjoint_errors as errors
 from alga.trust.proof.adjoint_attention import Attention, Stream
 from alga.trust.proof.adjoint_errors import EPSILON, Moments, Units
@@ -120,7 +120,7 @@ def softmax_case() -> float:
     """Errors of exp that raise every weight above and lower it below: numerator and denominator may differ."""
     gap = np.array([0.0, 1.0, 3.0])
     weights = np.exp(-gap) / np.exp(-gap).sum()
-    grown = EXP_UNITS * 4 * U + U * gap
+    grown = EXP_UNITS * 4 * U + (1 + GAP_UNITS) * U * gap
     found = weights * (1 + grown) / (weights * (1 - grown)).sum() * (1 + 5 * U)
     logs = errors.weight_logs(gap[:, None], 3, ONE)
     return float(((found - weights) / weights / errors.mix_shares(logs, weights[:, None], 3, ONE)[:, 0]).max())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from alga import runs
 from alga.base.errors import AlgaError
 from alga.export import coq
+from alga.runs import checksums
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate
 from alga.trust.coq import kernel
-from alga.trust.coq.record import NETWORK, TABLE, KernelCheck, Theorem
+from alga.trust.coq.record import FLOAT32, NETWORK, TABLE, KernelCheck, Theorem
 from tests.conftest import Alga, program
 
 PRINTED = "kernel_checked_table\n     : compares 2 (by_table table)\n"
@@ -177,3 +181,59 @@ def test_uncertified_network_is_never_kernel_checked() -> None:
     stated = json.loads(Certificate.to_json(Solver.load("parity").run.certificate)) | {"kernel": checked()}
     with pytest.raises(AlgaError, match="kernel-checked without being certified"):
         Certificate.from_json(json.dumps(stated | {"certified": False, "strength": "sampled"}))
+
+
+def theorem(subject: str, statement: str) -> dict[str, object]:
+    return {"subject": subject, "statement": statement, "axioms": []}
+
+
+def test_only_a_theorem_about_the_network_in_its_arithmetic_is_a_strength() -> None:
+    proven = Solver.load("smallest").run.certificate
+    assert proven is not None
+    base = dataclasses.replace(proven, strength="proven", kernel=None)
+    for subjects, strength in {
+        (TABLE,): "proven",
+        (TABLE, NETWORK): "proven",
+        (TABLE, NETWORK, FLOAT32): "kernel-checked",
+    }.items():
+        found = base.with_kernel(KernelCheck.of(checked(theorems=[theorem(each, "s") for each in subjects])))
+        assert found.strength == strength
+        assert ("kernel-checked in float32" in found.statement) is (strength == "kernel-checked")
+    unproven = dataclasses.replace(base, strength="checked", proof=None)
+    assert unproven.with_kernel(KernelCheck.of(checked(theorems=[theorem(FLOAT32, "s")]))).strength == "checked"
+
+
+@pytest.mark.parametrize("subjects", [(TABLE,), (TABLE, NETWORK)])
+def test_strength_is_refused_without_its_theorem(subjects: tuple[str, ...]) -> None:
+    stated = json.loads(Certificate.to_json(Solver.load("smallest").run.certificate)) | {"strength": "kernel-checked"}
+    stated["kernel"] = checked(theorems=[theorem(each, "s") for each in subjects])
+    with pytest.raises(AlgaError, match="without a theorem about the network in float32"):
+        Certificate.from_json(json.dumps(stated))
+    del stated["kernel"]
+    with pytest.raises(AlgaError, match="without a theorem about the network in float32"):
+        Certificate.from_json(json.dumps(stated))
+
+
+@pytest.mark.parametrize(
+    "statement", ["adds 10 2 [zero] [] (by_table table)", "finds_parity\x1b[2J", "finds_parity x" * 99]
+)
+def test_folder_whose_theorem_is_about_something_else_is_refused(tmp_path: Path, statement: str) -> None:
+    folder = tmp_path / "parity"
+    shutil.copytree(runs.SHIPPED / "parity", folder)
+    file = folder / "certificate.json"
+    stated = json.loads(file.read_text()) | {"kernel": checked(theorems=[theorem(TABLE, statement)])}
+    file.write_text(json.dumps(stated))
+    checksums.seal(folder)
+    with pytest.raises(AlgaError, match="other words or numbers"):
+        runs.load(folder)
+    stated["kernel"] = checked()
+    file.write_text(json.dumps(stated))
+    checksums.seal(folder)
+    assert runs.load(folder).certified
+
+
+def test_shipped_checks_are_of_this_development() -> None:
+    checks = {name: runs.load(name).certificate for name in runs.shipped()}
+    found = {name: each.kernel for name, each in checks.items() if each is not None and each.kernel is not None}
+    assert {name: len(each.theorems) for name, each in found.items()} == {"addition": 1, "smallest": 3}
+    assert {each.development for each in found.values()} == {kernel.development()}

@@ -16,7 +16,7 @@ from alga.base import files
 from alga.base.errors import AlgaError
 from alga.runs import SHIPPED, Run
 from alga.runs.verification import verify
-from alga.trust.assumptions import at_least
+from alga.trust.assumptions import assumed, at_least
 from alga.trust.certificate import Certificate
 from alga.trust.proof import lemmas
 from alga.trust.proof.bounds import FORMATS, REAL, NumberFormat
@@ -39,7 +39,7 @@ def test_shuffled_evaluations_stay_inside_the_proven_bounds(name: str, arithmeti
 
 def test_small_network_is_proven_in_every_arithmetic() -> None:
     run = runs.load("parity")
-    found = prove(run.config.task.domain, run.config.model, weights_of(run), threads=2)
+    found = prove(run.config.task.domain, run.config.model, weights_of(run), threads=2, tighter=True)
     margins = {bound.arithmetic: bound.margin for bound in found.bounds}
     assert list(margins) == [arithmetic.name for arithmetic in FORMATS]
     assert run.certificate is not None
@@ -119,13 +119,13 @@ def test_weights_that_overflow_prove_nothing(name: str, factor: float) -> None:
 # --- certificates -----------------------------------------------------------------------------------------------------
 
 
-def test_shipped_networks_are_proven_but_for_three_in_float32() -> None:
+def test_shipped_networks_are_proven_in_every_arithmetic() -> None:
     found = {path.parent.name: Certificate.from_json(path.read_text()) for path in SHIPPED.glob("*/certificate.json")}
     proofs = {name: certificate.proof for name, certificate in found.items()}
-    assert all(proof is not None and proof.covers("real") and proof.covers("float64") for proof in proofs.values())
-    assert {name for name, certificate in found.items() if certificate.strength != "proven"} == {
-        "arithmetic", "division-by-a-digit-base-16", "times-a-digit-base-16",
-    }  # fmt: skip
+    assert all(proof is not None and proof.arithmetics == "real, float64, float32" for proof in proofs.values())
+    assert all(proof is not None and assumed(proof.assumptions)[0] for proof in proofs.values())
+    assert {name for name, certificate in found.items() if certificate.strength != "proven"} == {"smallest"}
+    assert found["smallest"].strength == "kernel-checked"
 
 
 def test_docs_table_and_cards_match_the_certificates() -> None:
@@ -160,7 +160,7 @@ def test_certify_proves_and_states_its_assumptions(alga: Callable[..., Result], 
     assert said.code == 0
     assert "certified for parity of any length (proven in real, float64, float32 arithmetic" in said.out
     assert "  float32  proven: at least 7.1" in said.out
-    assert "*proven* rests on these assumptions (ieee-1, docs/proof.md):" in said.out
+    assert "*proven* rests on these assumptions (ieee-2, docs/proof.md):" in said.out
     assert runs.load(parity).certificate == Certificate.from_json((parity / "certificate.json").read_text())
     content = json.loads(alga("certify", parity, "--proof", "--json").out)
     assert content["strength"] == "proven"

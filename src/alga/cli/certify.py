@@ -86,7 +86,7 @@ def certify(
         run = run.judged(watch)
     certificate = run.certificate
     assert certificate is not None
-    if proof and certificate.proof is None:
+    if (proof or kernel) and certificate.proof is None:
         with progress("proving every prompt") as watch:
             certificate = (run := run.proven(watch)).certificate
     assert certificate is not None
@@ -165,7 +165,7 @@ def _kernel_checked(run: Run) -> Run:
     assert run.certificate is not None
     with progress("checking by Coq's kernel") as watch:
         found = check(coq.proof(Solver(run)).decode(), watch)
-    return replace(run, certificate=replace(run.certificate, kernel=found))
+    return replace(run, certificate=run.certificate.with_kernel(found))
 
 
 def _kernel(certificate: Certificate) -> list[str]:
@@ -177,7 +177,7 @@ def _kernel(certificate: Certificate) -> list[str]:
         lines.append(f"kernel-checked {theorem.subject}: {theorem.statement}")
         lines.append(f"  axioms: {', '.join(theorem.axioms) or 'none'}")
     how = f"by Coq {check.coq} in {check.seconds:,.0f} s, development {check.development[:12]}…"
-    return [*lines, f"  {how} (docs/proof.md)"]
+    return [*lines, f"  {how} (docs/kernel.md)"]
 
 
 def _all(*, json: bool, out: Path | None, proof: bool) -> int:
@@ -191,7 +191,7 @@ def _all(*, json: bool, out: Path | None, proof: bool) -> int:
         for name, run in loaded.items():
             judged = run.judged()
             if proof and judged.certificate is not None and judged.certificate.proof is None:
-                judged = judged.proven(partial(_watch_part, watch, done, total))
+                judged = judged.proven(partial(_watch_part, watch, done, total, len(run.config.task.domain)))
             watch(done := done + len(run.config.task.domain), total)
             assert judged.certificate is not None
             found[name] = judged.certificate
@@ -211,8 +211,8 @@ def _all(*, json: bool, out: Path | None, proof: bool) -> int:
     return 0 if all(_passed(certificate, proof) for certificate in found.values()) else 1
 
 
-def _watch_part(watch: Watch, before: int, total: int, done: int, _: int) -> None:
-    watch(before + done, total)
+def _watch_part(watch: Watch, before: int, total: int, size: int, done: int, of: int) -> None:
+    watch(before + size * done // of, total)
 
 
 def _picture(run: Run, certificate: Certificate) -> Figure:

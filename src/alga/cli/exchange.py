@@ -40,7 +40,7 @@ def export(
     """Write a network to a file or folder for other programs.
 
     As ONNX, compared with the network on every prompt first; as JSON, the table of all its answers; as HTML, the page
-    of `alga serve` in one file; as a Coq file, its theorems for numbers of any length (docs/proof.md). As a folder for
+    of `alga serve` in one file; as a Coq file, its theorems for numbers of any length (docs/kernel.md). As a folder for
     Hugging Face transformers (hf) or for TransformerLens.
 
     Examples:

@@ -8,6 +8,7 @@ import typer
 
 from alga.cli.console import as_json
 from alga.cli.options import AsJson
+from alga.trust.certificate import BOUNDED
 
 
 def tasks(
@@ -38,7 +39,7 @@ def tasks(
     for row in rows:
         figures = f"{row['prompts']:>7,}  {row['parameters']:>10,}  {row['least_margin']:>6.2f}"
         typer.echo(f"{row['name']:<{wide}}  {figures}  {row['example']}")
-    proven = sum(row["strength"] == "proven" for row in rows)
+    proven = sum(row["strength"] in BOUNDED for row in rows)
     typer.echo(
         f"\nEach is certified: checked on every prompt; {proven} of {len(rows)} proven in float32 (docs/proof.md)."
     )

@@ -2,7 +2,7 @@
 
 For a network of the shape of `smallest`, two more say it of the network itself, in real arithmetic and in float32. Coq
 trusts nothing that is written here: it compares every entry of the table with the exact step, reads the weights off the
-bytes of the weight file, and compares the network with the table. docs/proof.md has the statements; `alga certify
+bytes of the weight file, and compares the network with the table. docs/kernel.md has the statements; `alga certify
 --kernel` runs coqc on the file.
 """
 

@@ -30,8 +30,9 @@ from alga.runs.checksums import Snapshot
 from alga.runs.config import Config
 from alga.runs.run import Run
 from alga.runs.weights import WEIGHTS, Weights
-from alga.trust.assumptions import TEXT_VERSION, VERSION
-from alga.trust.certificate import MAX_CERTIFICATE_BYTES, RUNS_IN, Certificate
+from alga.trust.assumptions import EARLIER, TEXT_VERSION, VERSION
+from alga.trust.certificate import BOUNDED, MAX_CERTIFICATE_BYTES, RUNS_IN, Certificate
+from alga.trust.coq.statements import states
 from alga.trust.table import UNCERTAIN, Table
 
 SHIPPED: Final = Path(__file__).parent / "models"
@@ -40,7 +41,7 @@ CHECKPOINT: Final = "checkpoint.safetensors"
 ARITHMETIC: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
 LONGEST_WORD: Final = 200  # characters of each text that describes the machine
 LARGEST_MARGIN: Final = 1e9
-STRENGTHS: Final = ("checked", "proven")  # of the certificates that a folder may hold
+STRENGTHS: Final = ("checked", *BOUNDED)  # of the certificates that a folder may hold
 
 
 def shipped() -> tuple[str, ...]:
@@ -123,7 +124,7 @@ def _certificate_and_table(snapshot: Snapshot, run: Run) -> tuple[Certificate, T
             table = Table.from_json(snapshot.read("table.json", most).decode(errors="replace"))
     except FileNotFoundError:
         raise AlgaError(f"{folder} has a certificate but no table.json") from None
-    if run.config.model.needs_bound and certificate.strength != "proven":
+    if run.config.model.needs_bound and not certificate.bounded:
         raise AlgaError(f"{folder}: the certificate bounds nothing outside its prompts, and this network sees more")
     if not _ours(certificate, run.config):
         raise AlgaError(f"{folder}: the certificate has other words or numbers than this package writes")
@@ -157,12 +158,17 @@ def _ours(certificate: Certificate, config: Config) -> bool:
     prompts += [outside.prompt] if outside is not None else []
     if certificate.dtype != RUNS_IN or (outside is not None) != reads:
         return False
-    if proof is not None and proof.assumptions != (TEXT_VERSION if config.model.kind == "reader" else VERSION):
+    version = TEXT_VERSION if config.model.kind == "reader" else VERSION
+    if proof is not None and EARLIER.get(proof.assumptions, proof.assumptions) != version:
+        return False
+    kernel = certificate.kernel
+    if kernel is not None and not all(states(config.task.name, theorem) for theorem in kernel.theorems):
         return False
     names = (certificate.dtype, *(bound.arithmetic for bound in bounds))
     values = (str(value) if type(value) is int else value for value in certificate.machine.values())
     texts = [*certificate.machine, *values]
     texts += [certificate.proof.assumptions] if certificate.proof is not None else []
+    texts += [kernel.coq, kernel.development] if kernel is not None else []
     return (
         all(isinstance(prompt, str) and prompt in config.task.domain for prompt in prompts)
         and all(isinstance(name, str) and ARITHMETIC.fullmatch(name) for name in names)

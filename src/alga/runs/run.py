@@ -71,7 +71,7 @@ class Run:
 
     def _certified_now(self) -> bool:
         certificate = self.certificate
-        bounded = certificate is not None and (not self.config.model.needs_bound or certificate.strength == "proven")
+        bounded = certificate is not None and (not self.config.model.needs_bound or certificate.bounded)
         return certificate is not None and certificate.certified and bounded and self.current
 
     def judged(self, watch: Watch = unwatched, cancel: Cancellation | None = None) -> Run:
@@ -121,6 +121,6 @@ class Run:
         if isinstance(model, ReaderConfig) and isinstance(tokens, Texts):
             proof = prove_reader(tokens, model, weights, watch)
         else:
-            proof = prove(self.config.task.domain, model, weights, watch)  # type: ignore[arg-type]
+            proof = prove(self.config.task.domain, model, weights, watch, tighter=True)  # type: ignore[arg-type]
         self._refuse_unless(self.certificate.sha256, self.certificate.altered)
         return dataclasses.replace(self, certificate=self.certificate.with_proof(proof))

@@ -18,6 +18,7 @@ from alga.tasks import Procedure
 from alga.trust.certificate import Certificate
 
 WORDS = {
+    "kernel-checked": "Kernel-checked: proven, and a proof assistant accepts the theorem about this very network.",
     "proven": "Proven: a rigorous bound on all rounding covers every machine that meets its assumptions.",
     "checked": "Checked: every prompt, on one machine. That is not a proof for other machines.",
     "sampled": "Sampled: only some prompts were tried.",

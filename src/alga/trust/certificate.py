@@ -2,8 +2,9 @@
 
 Every step of every problem of any length is one prompt of the domain, and greedy decoding is a function of the prompt.
 So if every prompt is answered as the task answers it, then by induction over the columns every problem is, whatever
-its length. Strengths: *proven* (a rigorous bound under stated assumptions), *checked* (every prompt, on this machine),
-*sampled* (some prompts).
+its length. Strengths: *kernel-checked* (proven, and a proof assistant's kernel has accepted a theorem about the weights
+in the arithmetic they run in), *proven* (a rigorous bound under stated assumptions), *checked* (every prompt, on this
+machine), *sampled* (some prompts).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_CERTIFICATE_BYTES: Final = 2**20
 RUNS_IN: Final = "float32"  # a decoder refuses any other format
+BOUNDED: Final = ("proven", "kernel-checked")  # strengths with a bound on all rounding
 PROMPTS_PER_BLOCK: Final = 256  # between two progress callbacks
 
 
@@ -131,8 +133,10 @@ class Certificate:
             raise ValueError("it claims to be certified by samples")
         if self.certified and self.altered:
             raise ValueError(f"it claims to be certified with an altered network ({self.altered})")
-        if self.strength == "proven" and not (self.proof is not None and self.proof.covers(self.dtype)):
+        if self.bounded and not (self.proof is not None and self.proof.covers(self.dtype)):
             raise ValueError(f"it claims to be proven without a proof in {self.dtype}")
+        if self.strength == "kernel-checked" and not (self.kernel is not None and self.kernel.covers(self.dtype)):
+            raise ValueError(f"it claims to be kernel-checked without a theorem about the network in {self.dtype}")
         if self.kernel is not None and not self.certified:
             raise ValueError("it claims to be kernel-checked without being certified")
 
@@ -141,6 +145,11 @@ class Certificate:
         margin = "no margin" if self.least_margin is None else f"least margin {self.least_margin:.2f}"
         verdict = self.strength if self.certified else "not certified"
         return f"Certificate({self.task}: {right}, {verdict}, {margin}, sha256 {self.sha256[:8]}…)"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all rounding is bounded, so that it holds for other machines too."""
+        return self.strength in BOUNDED
 
     @property
     def statement(self) -> str:
@@ -158,7 +167,8 @@ class Certificate:
         how = self.strength
         if self.proof is not None:
             others = f"in {self.proof.arithmetics} arithmetic"
-            how = f"proven {others}" if self.strength == "proven" else f"{how}; proven {others} only"
+            how = f"proven {others}" if self.bounded else f"{how}; proven {others} only"
+            how += f", kernel-checked in {self.dtype}" if self.strength == "kernel-checked" else ""
         return (
             f"certified for {self.task} of any length ({how}: every one of the {self.prompts:,} prompts); "
             f"least margin {self.least_margin:.2f} at {self.least_margin_prompt}"
@@ -167,8 +177,13 @@ class Certificate:
     def with_proof(self, proof: Proof) -> Certificate:
         """Return a copy with a proof; *proven* if the proof covers the format it was checked in."""
         proven = not self.failures and not self.altered and proof.covers(self.dtype)
-        strength = "proven" if proven else self.strength
+        strength = "proven" if proven and not self.bounded else self.strength
         return replace(self, proof=proof, certified=self.certified or proven, strength=strength)
+
+    def with_kernel(self, kernel: KernelCheck) -> Certificate:
+        """Return a copy with what a kernel has checked; only a theorem about the network makes it *kernel-checked*."""
+        stronger = self.bounded and kernel.covers(self.dtype)
+        return replace(self, kernel=kernel, strength="kernel-checked" if stronger else self.strength)
 
     def as_sample(self) -> Certificate:
         """Return a copy that certifies nothing: the prompts were right, but more than they decides."""

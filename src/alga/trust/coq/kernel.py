@@ -31,6 +31,7 @@ _PRINTED = re.compile(
     r"^(kernel_checked_\w+)\s+: (.+?)\n(Closed under the global context|Axioms:\n(?:.+\n?)+)", re.MULTILINE | re.DOTALL
 )
 MESSAGE_LINES: Final = 6
+NETWORK_TAKES: Final = 250  # times as long as an average file of the development
 
 
 def coqc() -> str:
@@ -84,15 +85,17 @@ def check(source: str, watch: Watch = unwatched, built: Path | None = None) -> K
     `built` is a folder in which the development is compiled already.
     """
     began, files = time.monotonic(), required(source)
+    total = len(files) + (NETWORK_TAKES if "kernel_checked_network" in source else 1)
     coq = version()
     with tempfile.TemporaryDirectory(prefix="alga-coq-") as name:
         folder = built or Path(name)
         if built is None:
-            build(folder, files, watch, len(files) + 1)
+            build(folder, files, watch, total)
+        watch(len(files), total)
         file = Path(name) / "exported.v"
         file.write_text(source)
         printed = _run(folder, str(file))
-    watch(len(files) + 1, len(files) + 1)
+    watch(total, total)
     return KernelCheck(
         coq=coq,
         development=development(),

@@ -1,7 +1,8 @@
 """What a kernel has checked: the record in a certificate.
 
 A *kernel-checked table* says that the loop with this table is right for all numbers. Only a *kernel-checked network*
-says it of the weights, in the arithmetic it names. Neither changes a certificate's strength.
+says it of the weights, in the arithmetic it names; one in the arithmetic that the network runs in is a strength of its
+own, *kernel-checked*.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ REAL_AXIOMS: Final = (
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 )
+NETWORK_IN: Final = {"real": NETWORK, "float32": FLOAT32}
 ALLOWED: Final[dict[str, tuple[str, ...]]] = {TABLE: (), NETWORK: REAL_AXIOMS, FLOAT32: REAL_AXIOMS}
 
 
@@ -60,6 +62,10 @@ class KernelCheck:
         if not theorems or any(type(getattr(check, name)) is not kind for name, kind in kinds.items()):
             raise TypeError("a kernel's check needs a version, a hash, seconds and theorems")
         return check
+
+    def covers(self, arithmetic: str) -> bool:
+        """Return whether the network itself, and not only its table, is kernel-checked in a number format."""
+        return any(theorem.subject == NETWORK_IN.get(arithmetic) for theorem in self.theorems)
 
     @property
     def subjects(self) -> str:

@@ -5,10 +5,15 @@ Each statement is a property of whoever answers the prompts; its theorem turns i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
 from alga.base.errors import AlgaError
+from alga.trust.coq.record import FLOAT32, NETWORK, TABLE, Theorem
+
+PREFIXES: Final = {TABLE: "", NETWORK: "network_", FLOAT32: "network32_"}
+LONGEST_STATEMENT: Final = 400
 
 
 @dataclass(frozen=True)
@@ -60,3 +65,19 @@ def statements_of(task: str) -> tuple[Statement, ...]:
         known = _IN_ANY_BASE[family]
         return (replace(known, says=known.says.format(base=base or "10")),)
     raise AlgaError(f"there is no Coq theorem for {task} yet; there is one for {', '.join((*_IN_ANY_BASE, *_TASKS))}")
+
+
+def states(task: str, theorem: Theorem) -> bool:
+    """Return whether a theorem in a certificate can be the one that is exported for this task.
+
+    >>> states("addition", Theorem(TABLE, "adds 10 2 [] [] (by_table table)", ()))
+    True
+    >>> states("subtraction", Theorem(TABLE, "adds 10 2 [] [] (by_table table)", ()))
+    False
+    """
+    try:
+        begins = PREFIXES[theorem.subject] + re.split(r" [\[(]", statements_of(task)[0].says)[0]
+    except AlgaError:
+        return False
+    said = theorem.statement
+    return said.isprintable() and len(said) <= LONGEST_STATEMENT and said.startswith(f"{begins} ")

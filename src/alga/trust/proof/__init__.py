@@ -1,4 +1,4 @@
-"""Rigorous bounds on every logit of every prompt under any rounding order; docs/proof.md has the lemmas."""
+"""Rigorous bounds on every logit of every prompt under any rounding order; docs/rounding.md has the lemmas."""
 
 from alga.trust.proof.margins import margins, prove
 from alga.trust.proof.readers import prove_reader

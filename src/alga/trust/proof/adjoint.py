@@ -1,4 +1,4 @@
-"""The second method: lower bounds of margins by adjoints, much tighter than balls (docs/proof.md, "The second method").
+"""The second method: lower bounds of margins by adjoints, much tighter than balls (docs/rounding.md).
 
 The first method carries a ball forward through the network. This one asks of each rounding error how much it can move a
 margin: the margin's gradient is carried back to every operation, and each operation's error, its bend included, is

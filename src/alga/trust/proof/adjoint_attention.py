@@ -1,4 +1,4 @@
-"""Attention for the second method: its linearisation, and what its roundings and bends add (docs/proof.md).
+"""Attention for the second method: its linearisation, and what its roundings and bends add (docs/rounding.md).
 
 Shapes as in adjoint_norm.py; J is a position that is attended to.
 """

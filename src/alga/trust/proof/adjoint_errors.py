@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from alga.trust.assumptions import ERF_UNITS, EXP_UNITS
+from alga.trust.assumptions import ERF_UNITS, EXP_UNITS, GAP_UNITS
 from alga.trust.proof.bounds import Array, NumberFormat
 
 EPSILON: Final = 1e-5  # of LayerNorm
@@ -94,8 +94,11 @@ def scaling_error(magnitudes: Array, units: Units) -> Array:
 
 
 def weight_logs(gap: Array, positions: int, units: Units) -> Array:
-    """Bound the logarithm of exp's relative error in a softmax, given each score's distance to the largest."""
-    return (units.unit * gap + 1.01 * EXP_UNITS * (positions + 1) * units.unit) * GROWN
+    """Bound the logarithm of exp's relative error in a softmax, given each score's distance to the largest.
+
+    The distance is rounded once, and what exp makes of it may be off in proportion to it.
+    """
+    return units.unit * ((1 + 1.01 * GAP_UNITS) * gap + 1.01 * EXP_UNITS * (positions + 1)) * GROWN
 
 
 def mix_shares(logs: Array, weights: Array, positions: int, units: Units) -> Array:

@@ -75,8 +75,8 @@ def norms(matrices: Array, powers: int = POWERS) -> Array:
     """Return upper bounds of the spectral norms of matrices.
 
     The largest eigenvalue of a Gram matrix G is at most the Frobenius norm of G^p, to the power of 1/p. Rounding moves
-    the result by a share of at most s (s + l) 2^-53, where s is the shorter side and l the longer (docs/proof.md): less
-    than SLACK allows up to MAX_GRAM_SIZE. Larger matrices are bounded by their Frobenius norm.
+    the result by a share of at most s (s + l) 2^-53, where s is the shorter side and l the longer (docs/rounding.md):
+    less than SLACK allows up to MAX_GRAM_SIZE. Larger matrices are bounded by their Frobenius norm.
 
     >>> float(norms(np.array([[3.0, 0.0], [0.0, 4.0]])).round(3))
     4.0

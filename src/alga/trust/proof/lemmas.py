@@ -2,7 +2,7 @@
 
 Each vector has a midpoint, computed by numpy, and a radius for each format; the ball contains the exact value and every
 computation in that format. An operation adds its own rounding errors, including those of the midpoint, and scales the
-incoming radius by its slope at the midpoint, plus the slope's change within the ball (docs/proof.md).
+incoming radius by its slope at the midpoint, plus the slope's change within the ball (docs/rounding.md).
 
 Shapes: A number formats, B batch, L positions, Q positions computed, D width, E width of a head, F hidden width.
 """

@@ -2,8 +2,8 @@ r"""The proof: rigorous lower bounds on the margins of every prompt, in each num
 
 Each prompt is evaluated with its right output appended: the causal mask hides later tokens, so one evaluation gives the
 logits of every token that greedy decoding generates while it is right. The proof holds in a format if, at every
-position of every prompt, the right token's logit exceeds all others by more than rounding can take away. docs/proof.md
-has the lemmas; `alga verify` is an independent second proof.
+position of every prompt, the right token's logit exceeds all others by more than rounding can take away.
+docs/rounding.md has the lemmas; `alga verify` is an independent second proof.
 """
 
 from __future__ import annotations
@@ -57,13 +57,16 @@ def prove(
     def second(chunk: list[str]) -> Array:
         return tighter_margins(domain, shape, weights, chunk, FORMATS, tokens)
 
+    def watch_second(done: int, of: int) -> None:
+        watch(len(prompts) + done, len(prompts) + of)
+
     found_AN = np.hstack([*_in_chunks(first, prompts, PROMPTS_PER_BATCH, watch, threads)])
     wanted_A1 = np.full((len(FORMATS), 1), tighter) | (found_AN.min(axis=1, keepdims=True) <= 0)
     # No bound exceeds the exact margin, so prompts above the least exact one cannot lower the result.
     open_N = (wanted_A1 & (found_AN < found_AN[FORMATS.index(REAL)].min())).any(axis=0)
     if shape.layers <= adjoint.MOST_LAYERS and found_AN[FORMATS.index(REAL)].min() > 0 and open_N.any():
         chosen = [prompt for prompt, is_open in zip(prompts, open_N, strict=True) if is_open]
-        again_AN = np.hstack([*_in_chunks(second, chosen, PROMPTS_PER_TIGHTER_BATCH, watch, threads)])
+        again_AN = np.hstack([*_in_chunks(second, chosen, PROMPTS_PER_TIGHTER_BATCH, watch_second, threads)])
         found_AN[:, open_N] = np.where(wanted_A1, np.maximum(found_AN[:, open_N], again_AN), found_AN[:, open_N])
     least = [min(zip(row, prompts, strict=True)) for row in found_AN.tolist()]
     bounds = [

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from alga.trust.assumptions import ERF_UNITS
+from alga.trust.assumptions import ERF_UNITS, GAP_UNITS
 from alga.trust.proof.bounds import FLOAT64, MAX_MAGNITUDE, SLACK, Array, NumberFormat, applied, gamma, lengths
 
 EPSILON: Final = 1e-5  # of LayerNorm
@@ -70,7 +70,7 @@ def moment_errors(n: int, mean: Array, spread: Array, root: Array, rounding: Rou
 def weight_errors(gap_ABQL: Array, weights_ABQL: Array, softmax: SoftmaxRounding, rounding: Rounding) -> Array:
     """Bound the relative error of attention weights, given each score's distance to the largest."""
     unit = rounding.unit[..., None]
-    own = unit * gap_ABQL + softmax.exp_units * unit + gamma(2 * softmax.terms + 8, unit)
+    own = (1 + GAP_UNITS) * unit * gap_ABQL + softmax.exp_units * unit + gamma(2 * softmax.terms + 8, unit)
     whole = own + (weights_ABQL * own).sum(axis=-1, keepdims=True)
     return np.where(whole < 0.01, 1.03 * whole, np.inf)
 

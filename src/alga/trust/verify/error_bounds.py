@@ -1,6 +1,6 @@
 """Bounds on the rounding errors of a number format around the exact values, one length per vector.
 
-The lemmas are those of docs/proof.md, the code is independent of `alga.trust.proof`. It runs in float64: each number
+The lemmas are those of docs/rounding.md, the code is independent of `alga.trust.proof`. It runs in float64: each number
 that enters a bound is first enlarged by a millionth, and by `tiny`, which covers cancellation.
 
 Shapes: B prompts, L positions, Q positions computed, D width, E width of a head's queries, W of its values.
@@ -19,6 +19,7 @@ from alga.trust.verify.balls import Array, BallNetwork, ExactValues, Ids
 
 UNITS: Final = {"float64": (2.0**-53, 2.0**-1022), "float32": (2.0**-24, 2.0**-126)}  # roundoff, least normal number
 SLACK: Final = 1 + 1e-6
+EXP_BY_GAP: Final = 4  # units of exp's error for each unit below the largest score: one of the difference, three of exp
 
 Part = tuple[Array, Array, Array, Array]  # exact values, rounding errors, total errors, the map times the gain
 
@@ -224,7 +225,7 @@ class ErrorBounds:
         grown = sure * np.exp(moves_BQL) * shrunk * SLACK
         total += (grown * (self._up(stretch(out @ w_v)) * r_BL)[:, None]).sum(axis=-1)
         gap = np.where(seen.hidden, 0, self._up(seen.scores.max(axis=-1, keepdims=True) - seen.scores))
-        wrong = self.unit * (gap + 2 * moves_BQL.max(axis=-1, keepdims=True) + seen.units)
+        wrong = self.unit * (EXP_BY_GAP * gap + 2 * moves_BQL.max(axis=-1, keepdims=True) + seen.units)
         wrong = wrong + (grown * wrong).sum(axis=-1, keepdims=True)
         wrong = np.where(wrong < 0.01, 1.03 * wrong, np.inf)
         own = (grown @ v_own + (grown * wrong + 16 * self.least) @ (np.abs(v) + v_moved)) * SLACK

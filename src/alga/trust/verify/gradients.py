@@ -2,7 +2,7 @@
 
 Around the exact values, an error is a sum of known vectors, each some share from -1 to 1 of it, plus a box. Slopes
 are those at the exact values; what an operation does beyond them, its bend, is one more error of its own
-(docs/proof.md, "The second method"; the code is independent of `alga.trust.proof`). Products of slopes are
+(docs/rounding.md, "The second method"; the code is independent of `alga.trust.proof`). Products of slopes are
 enlarged by LOST of the sizes of their factors, which is far more than float64 loses there.
 
 Shapes: as in error_bounds.py, with S vectors, N rows of linear functionals, M another index of positions.
@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from alga.trust.verify.balls import Array, Ids
-from alga.trust.verify.error_bounds import SLACK, ErrorBounds
+from alga.trust.verify.error_bounds import EXP_BY_GAP, SLACK, ErrorBounds
 
 MOST_LAYERS: Final = 2  # each layer more multiplies the vectors
 LOST: Final = 1e-11  # of the sizes of factors, per product of matrices of at most some thousand rows
@@ -217,7 +217,7 @@ class GradientBounds(ErrorBounds):
         scores = np.where(seen, q @ k.swapaxes(1, 2) * root, -np.inf)
         gap = np.where(seen, self._up(scores.max(axis=-1, keepdims=True) - scores), 0)
         units = 8 * (L + 1) + 1.01 * (2 * L + 8)
-        wrong = self.unit * (gap + 2 * changes.max(axis=-1, keepdims=True) + units)
+        wrong = self.unit * (EXP_BY_GAP * gap + 2 * changes.max(axis=-1, keepdims=True) + units)
         wrong = wrong + (grown * wrong).sum(axis=-1, keepdims=True)
         wrong = np.where(wrong < 0.01, 1.03 * wrong, np.inf)
         sizes = self._up(np.abs(v) + v_off)
