@@ -64,6 +64,7 @@ def _certificate(certificate: Certificate | None) -> list[str]:
         f"SHA-256 of the weights: `{certificate.sha256}`",
         "",
         *_proof(certificate),
+        *_kernel(certificate),
         "Check it again: `alga certify` with this folder's path.",
     ]
 
@@ -80,5 +81,16 @@ def _proof(certificate: Certificate) -> list[str]:
     return [
         f"Least margin whatever the order of summation, under the assumptions {assumptions} of",
         f"docs/proof.md: {', '.join(bounds)}. An independent check: `alga verify` with this folder's path.",
+        "",
+    ]
+
+
+def _kernel(certificate: Certificate) -> list[str]:
+    if certificate.kernel is None:
+        return []
+    found = [f"the {plain(theorem.subject)}" for theorem in certificate.kernel.theorems]
+    return [
+        f"Coq {plain(certificate.kernel.coq)} has checked theorems about {'; '.join(found)} (docs/kernel.md).",
+        "An independent check: `alga certify --kernel` with this folder's path.",
         "",
     ]
