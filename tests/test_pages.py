@@ -15,6 +15,7 @@ from alga.solve.solver import Solver
 from alga.trust.assumptions import at_least
 from alga.trust.certificate import Certificate
 from tests.conftest import ROOT, Alga
+from tests.source_tree import SOURCE
 
 DOCS = ROOT / "docs"
 HOW, GUARANTEE = ((DOCS / f"{name}.md").read_text() for name in ("how-it-works", "proof"))
@@ -48,6 +49,28 @@ def test_margin_of_the_guarantee_is_the_proven_one() -> None:
     margin = {bound.arithmetic: bound.margin for bound in held.proof.bounds}["float32"]
     assert margin is not None
     assert f"leads by {at_least(margin, 2)} logits or more in float32" in " ".join(GUARANTEE.split())
+
+
+def code_lines(folder: str) -> int:
+    """Count lines of code without blank ones and comments."""
+    lines = (line.strip() for path in (SOURCE / folder).glob("*.py") for line in path.read_text().splitlines())
+    return sum(bool(line) and not line.startswith("#") for line in lines)
+
+
+def test_sizes_of_what_must_be_trusted_are_those_of_the_code() -> None:
+    text = " ".join(GUARANTEE.split())
+    stated = [re.search(pattern, text) for pattern in (
+        r"the comparison \(`trust/`\) \| ([\d,]+) of ours", r"the exact procedure \| ([\d,]+) \|",
+        r"both would have to be wrong \| ([\d,]+) \|", r"the ([\d,]+) lines of Coq are proofs",
+    )]  # fmt: skip
+    theories = (path.read_text().splitlines() for path in (SOURCE / "trust" / "coq" / "theories").glob("*.v"))
+    actual = [
+        sum(map(code_lines, ("tasks", "network", "trust"))), code_lines("trust/proof"), code_lines("trust/verify"),
+        sum(map(len, theories)),
+    ]  # fmt: skip
+    for found, lines in zip(stated, actual, strict=True):
+        assert found is not None
+        assert abs(int(found[1].replace(",", "")) - lines) <= 0.1 * lines
 
 
 def test_reference_has_every_public_name() -> None:

@@ -33,6 +33,7 @@ SIZES = (
     "addition",
     "arithmetic",
 )
+LARGE = ("addition", "arithmetic", "division-by-a-digit")  # seconds each
 FLOOR = 1 / 8
 
 
@@ -69,7 +70,9 @@ def adversary_shares(name: str, count: int, units: Units | None = None, first: b
     return np.concatenate(shares)
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in SIZES]
+)
 def test_adversary_stays_inside_the_bound_and_comes_near_it(name: str) -> None:
     shares = adversary_shares(name, 6)
     assert shares.min() > FLOOR

@@ -23,7 +23,14 @@ FLOOR = 1 / 12  # of the bound, that the adversary takes at least
 
 
 @pytest.mark.parametrize(
-    "name", ["smallest", "comparison", "parity", "xor-base-8", "division-by-a-digit", "arithmetic"]
+    "name",
+    [
+        "smallest",
+        "comparison",
+        "parity",
+        "xor-base-8",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("division-by-a-digit", "arithmetic")),
+    ],
 )
 def test_adversary_stays_inside_the_bound_and_comes_near_it(name: str) -> None:
     run = runs.load(name)
