@@ -134,6 +134,17 @@ def test_axioms_are_read_off_what_coq_prints() -> None:
     assert found.axioms == ("ClassicalDedekindReals.sig_not_dec", "Classical_Prop.classic")
 
 
+def test_theorems_printed_one_after_the_other_are_told_apart() -> None:
+    axioms = "Axioms:\nClassical_Prop.classic : forall P : Prop, P \\/ ~ P\nClassicalDedekindReals.sig_not_dec\n  : x\n"
+    first = "kernel_checked_table\n     : adds x\nClosed under the global context\n"
+    others = (f"kernel_checked_{name}\n     : {name}_adds\n       x\n{axioms}" for name in ("network", "float32"))
+    found = kernel.theorems_in(first + "".join(others))
+    assert [each.subject for each in found] == [TABLE, NETWORK, FLOAT32]
+    assert [len(each.axioms) for each in found] == [0, 2, 2]
+    with pytest.raises(AlgaError, match="axioms were not printed"):
+        kernel.theorems_in("kernel_checked_table\n     : adds x\n")
+
+
 @pytest.mark.parametrize("axioms", ["classic : x", "Other.assumed\n  : x", "A.b' : x"])
 def test_table_with_an_axiom_is_refused(axioms: str) -> None:
     with pytest.raises(AlgaError, match="does not count"):

@@ -27,9 +27,8 @@ NAMES: Final = {  # the theorems of an exported file
 }
 INSTALL: Final = "apt-get install coq libcoq-interval libcoq-flocq libcoq-coquelicot"
 _REQUIRED = re.compile(r"^From Alga Require (?:Export|Import) ([\w ]+)\.", re.MULTILINE)
-_PRINTED = re.compile(
-    r"^(kernel_checked_\w+)\s+: (.+?)\n(Closed under the global context|Axioms:\n(?:.+\n?)+)", re.MULTILINE | re.DOTALL
-)
+_THEOREM = re.compile(r"^(?=kernel_checked_\w+\s+: )", re.MULTILINE)  # where what coqc prints of a theorem begins
+_PRINTED = re.compile(r"(\w+)\s+: (.+?)\n(Closed under the global context|Axioms:\n.+)", re.DOTALL)
 MESSAGE_LINES: Final = 6
 NETWORK_TAKES: Final = 250  # times as long as an average file of the development
 
@@ -111,7 +110,11 @@ def theorems_in(printed: str) -> tuple[Theorem, ...]:
     (Theorem(subject='table', statement='compares 2 (by_table table)', axioms=()),)
     """
     found = []
-    for name, statement, assumptions in _PRINTED.findall(printed):
+    for part in _THEOREM.split(printed)[1:]:
+        said = _PRINTED.match(part)
+        if said is None:
+            raise AlgaError("coqc accepted a theorem, but its axioms were not printed")
+        name, statement, assumptions = said.groups()
         axioms = re.findall(r"^([A-Za-z_][\w.']*)(?:\s:|$)", assumptions.partition("Axioms:\n")[2], re.MULTILINE)
         with_spaces = " ".join(statement.split())
         try:
