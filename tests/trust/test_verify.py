@@ -38,7 +38,7 @@ def test_proof_is_saved_loaded_and_verified(parity: Path) -> None:
     assert found.agrees
     assert kept.proof is not None
     real, float64, float32 = (bound.margin or 0.0 for bound in kept.proof.bounds)
-    assert 0 < real - float32 < found.real - found.proven["float32"] < 1e-3  # the second method allows for less rounding
+    assert 0 < real - float32 < found.real - found.proven["float32"] < 1e-3  # the second method allows less
     assert 0 < found.real - found.proven["float64"] < 1e-9  # here the balls' own radius is that large
     assert 0 < real - float64 < 1e-9
     assert "An independent check: `alga verify`" in (parity / "README.md").read_text()
