@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from alga.research.baselines.language import END, PLACES, Language, Tokens
 from alga.research.baselines.problems import added
 from alga.tasks.numbers import DIGITS, without_zeros
@@ -33,7 +36,7 @@ class Markers(Language):
     published = "up to 60 digits; no rule that is independent of the lengths in training (abstract)"
     vocabulary = (*DIGITS, MARK, "+", "=")
     rows = PLACES
-    version = 2  # learned positions: its texts are as long as a scratchpad's
+    version = 3  # learned positions: its texts are as long as a scratchpad's
 
     def question(self, first: str, second: str) -> Tokens:
         return [*marked(first), "+", *marked(second), "="]
@@ -95,7 +98,7 @@ class Reversed(Language):
     given = "nothing but the order"
     published = f"{SEVEN_DIGITS}; 3 digits: 99.8 % after 5,000 samples ({SAMPLES})"
     rows = PLACES
-    version = 2  # learned positions, as in the repository
+    version = 3  # learned positions, as in the repository
 
     def reply(self, first: str, second: str) -> Tokens:
         return [*added(first, second)[::-1]]
@@ -183,8 +186,12 @@ class Abacus(Language):
     source = "McLeish et al. 2024"
     given = "each digit's place in its number, moved at random in training"
     published = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
-    rows = 256
-    offsets = 100
+    offsets = 5.0  # as published: 100 for 20 digits
+    extrapolates = True
+
+    @property
+    def longest(self) -> float:
+        return self.scale.digits + self.most_offset
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first[::-1], "+", *second[::-1], "="]
@@ -219,8 +226,13 @@ class Coupling(Language):
     source = "Cho et al. 2024"
     given = "which digits belong to one column; places moved at random in training"
     published = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
-    rows = 256
-    offsets = 100
+    reaches = 3.4  # as in the repository: 17 places for 5 digits
+    extrapolates = True
+    shape: ClassVar[Mapping[str, int]] = {"layers": 1}
+
+    @property
+    def longest(self) -> float:
+        return self.reach - 2  # the signs and the carry have places of their own
 
     def question(self, first: str, second: str) -> Tokens:
         width = max(len(first), len(second))
