@@ -14,13 +14,15 @@ from torch.nn import functional as F
 from alga.research import baselines
 from alga.research.baselines.contract import Attempt, Scale
 from alga.research.baselines.language import END, Language
-from alga.research.baselines.problems import draw, with_chain
+from alga.research.baselines.packing import packed, rows_of
+from alga.research.baselines.problems import added, draw, of_length, validation, with_chain
+from alga.research.baselines.transformer import CausalTransformer, Shape
 from tests.conftest import ROOT
 
 TINY = Scale(digits=2, width=16, heads=2, layers=1, hidden=32, tokens=3000, batch_tokens=512)
 
 
-LANGUAGES = [name for name in baselines.METHODS if name not in {"alga", "first-type", "concatenated"}]
+LANGUAGES = [name for name in baselines.METHODS if name not in {"alga", "first-type", "concatenated", "reader"}]
 
 
 def made(name: str, **changes: Any) -> Any:
@@ -46,29 +48,47 @@ def test_formats_match_their_papers() -> None:
     assert " ".join(made("markers").question("32", "5")) == "3 10e 1 2 10e 0 + 5 10e 0 ="
     assert "".join(made("reversed").reply("128", "367")) == "594"
     assert "".join(made("abacus").question("128", "367")) == "821+763="
-    assert "".join(made("coupling").question("653", "49")) == "653+049="
+    assert made("coupling").question("653", "49") == [END, *"653+049="]
     assert "".join(made("coupling").reply("653", "49")) == "2070"
-    assert made("coupling").places([*"653+049=2070", END]) == [4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5, 0]
+    assert made("coupling").places([END, *"653+049=2070", END]) == [0, 4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5, 0]
 
 
 def test_coupled_digits_share_a_position() -> None:
     baseline = made("coupling")
     text = [*baseline.question("4321", "8765"), *baseline.reply("4321", "8765")]
     places = baseline.places(text)
-    assert places[3] == places[8] == places[10] == 2  # the units of both numbers and of the sum
+    assert places[4] == places[9] == places[11] == 2  # the units of both numbers and of the sum
 
 
 def test_positions_shift_together_within_the_embeddings() -> None:
     for name in ("abacus", "coupling"):
-        baseline = made(name)
-        text = [*baseline.question("12", "34"), *baseline.reply("12", "34"), END]
-        seen = [baseline.moved(baseline.places(text)) for _ in range(300)]
-        assert max(map(max, seen)) < baseline.rows
-        assert len({row[0] for row in seen}) > 50
-        for row in seen:
-            assert {b - a for a, b in zip(baseline.places(text), row, strict=True) if a} == {
-                row[0] - baseline.places(text)[0]
-            }
+        baseline = made(name, digits=5)
+        question, reply = baseline.question("12", "34"), baseline.reply("12", "34")
+        places = baseline.places([*question, *reply])
+        offsets = {baseline.offset(places) for _ in range(2000)}
+        assert offsets == set(range(max(offsets) + 1))
+        assert len(offsets) > 10
+        for offset in offsets:
+            shifted = baseline._text(question, reply, offset, 0).places
+            assert max(shifted) < baseline.rows
+            pairs = zip(baseline.places([*question, *reply, END]), shifted, strict=True)
+            assert {b - a for a, b in pairs if a} == {offset}
+
+
+def test_places_have_the_published_range() -> None:
+    assert (made("abacus", digits=20).most_offset, made("coupling", digits=5).reach) == (100, 17)
+    coupling = made("coupling", digits=5)
+    assert max(coupling.offset([4]) + 4 for _ in range(1000)) == 17  # short sums reach the last place
+    assert coupling.offset(list(range(18))) == 0
+    assert (made("abacus", digits=20).longest, coupling.longest) == (120, 15)
+
+
+@pytest.mark.parametrize("name", ["abacus", "coupling"])
+def test_longest_sum_just_fits_the_places(name: str) -> None:
+    baseline = made(name)
+    for digits, fits in ((baseline.longest, True), (baseline.longest + 1, False)):
+        text = [*baseline.question("9" * digits, "9" * digits), *baseline.reply("9" * digits, "9" * digits)]
+        assert (max(baseline.places(text)) < baseline.rows) is fits
 
 
 def longest_chain(first: str, second: str) -> int:
@@ -83,6 +103,132 @@ def longest_chain(first: str, second: str) -> int:
 
 def test_longest_chain_counts_columns() -> None:
     assert [longest_chain("95", "07"), longest_chain("12", "34"), longest_chain("999", "001")] == [2, 0, 3]
+
+
+def test_half_of_the_sums_have_equal_lengths() -> None:
+    rng = Random(0)
+    lengths = [(len(first), len(second)) for first, second in (draw(rng, 10) for _ in range(4000))]
+    equal = sum(first == second for first, second in lengths) / len(lengths)
+    assert equal == pytest.approx(0.5 + 0.5 / 10, abs=0.03)
+    assert {*lengths} == {(first, second) for first in range(1, 11) for second in range(1, 11)}
+
+
+def test_packed_texts_see_only_themselves() -> None:
+    baseline = made("detailed")
+    baseline.network.eval()
+    pairs = [("5", "7"), ("12", "3"), ("999", "99"), ("0", "0"), ("10", "90")]
+    texts = [
+        baseline._text(baseline.question(*pair), baseline.reply(*pair), 0, len(baseline.question(*pair)))
+        for pair in pairs
+    ]
+    batch = packed(texts, "cpu")
+    assert len(batch.ids_BL) < len(texts)  # some share a row
+    assert batch.tokens == sum(len(text.ids) - 1 for text in texts)
+    with torch.inference_mode():
+        together = baseline._logits(batch)
+        for i, text in enumerate(texts):
+            ids, places = torch.tensor([text.ids[:-1]]), torch.tensor([text.places[:-1]])
+            alone = baseline.network(ids, places)[0, text.learned - 1 :]
+            torch.testing.assert_close(together[batch.texts_N == i], alone, rtol=1e-4, atol=1e-5)
+            assert batch.targets_N[batch.texts_N == i].tolist() == list(text.ids[text.learned :])
+
+
+def test_rows_hold_every_text_once() -> None:
+    lengths = [Random(0).randint(1, 30) for _ in range(200)]
+    rows = rows_of(lengths, 30)
+    assert sorted(i for row in rows for i in row) == list(range(200))
+    assert max(sum(lengths[i] for i in row) for row in rows) <= 30
+
+
+def test_every_batch_has_as_many_examples_of_all_lengths() -> None:
+    baseline = made("plain", digits=5, batch_tokens=2048)
+    batches = [baseline._batch() for _ in range(60)]
+    assert {int(batch.texts_N.max()) + 1 for batch in batches} == {baseline.batch_size}
+    assert sum(batch.tokens for batch in batches) / 60 == pytest.approx(2048, rel=0.1)
+    used = sum(batch.tokens for batch in batches) / sum(batch.ids_BL.numel() for batch in batches)
+    assert used > 0.85
+
+
+@pytest.mark.parametrize("name", ["reversed", "coupling"])
+def test_validation_counts_what_generation_gets_right(name: str) -> None:
+    baseline = made(name, digits=1, tokens=150_000, batch_tokens=256, check_tokens=50_000)
+    baseline.train()
+    problems = validation(0, 1)
+    answers = [attempt.answer for attempt in baseline.answer(problems)]
+    right = sum(answer == str(int(a) + int(b)) for answer, (a, b) in zip(answers, problems, strict=True))
+    texts = [baseline._text(question, reply, 0, len(question)) for question, reply in baseline.held_out()]
+    assert baseline._right(texts) == right
+    assert right > 0
+
+
+def test_training_ends_after_three_checks_without_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def learned(name: str, rights: list[int]) -> Any:
+        baseline = made(name, tokens=12_000, check_tokens=2000)
+        count, given = len(baseline.held_out()), iter(rights)
+        monkeypatch.setattr(baseline, "_right", lambda _: count if next(given) else 0)
+        return baseline, baseline.train()
+
+    _, ended = learned("reversed", [1, 1, 0, 1, 1, 1])
+    assert len(ended.curve) == 6
+    assert ended.passed == ended.tokens == ended.curve[-1][0]
+    _, never = learned("reversed", [1, 1, 0, 1, 1, 0])
+    assert never.passed is None
+    assert never.tokens >= 12_000
+    baseline, on = learned("coupling", [0, 1, 1, 1, 0, 0])
+    assert on.passed == on.curve[3][0] < on.tokens
+    weights = baseline.network.head.weight.clone()
+    assert baseline.rewind()
+    assert not torch.equal(weights, baseline.network.head.weight)
+    assert not learned("coupling", [0] * 6)[0].rewind()
+
+
+def test_rate_does_not_depend_on_the_end_of_training() -> None:
+    rates = []
+    for tokens in (3000, 9000):
+        baseline = made("reversed", tokens=tokens, check_tokens=10**6)
+        seen: list[float] = []
+        rates.append(seen)
+        with pytest.MonkeyPatch.context() as patch:
+            step = torch.optim.AdamW.step
+            patch.setattr(torch.optim.AdamW, "step", lambda o: (seen.append(o.param_groups[0]["lr"]), step(o))[1])  # noqa: B023
+            baseline.train()
+    assert rates[0] == rates[1][: len(rates[0])]
+
+
+def test_looped_layers_are_shared_and_see_the_text_again() -> None:
+    shape = {"vocabulary": 14, "rows": 20, "width": 16, "heads": 2, "layers": 1, "hidden": 32}
+    torch.manual_seed(0)
+    once, twice = CausalTransformer(Shape(**shape)), CausalTransformer(Shape(**shape, loops=2))
+    twice.load_state_dict(once.state_dict())  # as many parameters
+    ids, places = torch.tensor([[2, 3, 4]]), torch.tensor([[1, 2, 3]])
+    embedded = once.token_embedding(ids) + once.place_embedding(places)  # type: ignore[misc]
+    mask = torch.full((3, 3), -math.inf).triu(1)
+    x, _ = once.layers[0](embedded, mask, None, None)
+    x, _ = once.layers[0](x + embedded, mask, None, None)
+    torch.testing.assert_close(twice(ids, places), once.head(once.norm(x)))
+    assert not torch.allclose(twice(ids, places), once(ids, places))
+
+
+@pytest.mark.parametrize("more", [{}, {"loops": 3}, {"gated": True, "both_norms": True}])
+def test_cached_network_matches_uncached(more: dict[str, Any]) -> None:
+    torch.manual_seed(0)
+    network = CausalTransformer(Shape(vocabulary=14, rows=20, width=16, heads=2, layers=2, hidden=32, **more))
+    ids, places = torch.randint(14, (3, 9)), torch.randint(20, (3, 9))
+    with torch.inference_mode():
+        whole, cache = network(ids, places), []
+        parts = [network(ids[:, a:b], places[:, a:b], cache=cache) for a, b in ((0, 5), (5, 6), (6, 9))]
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=1e-4, atol=1e-5)
+    assert len(cache) == 2 * more.get("loops", 1)
+
+
+@pytest.mark.slow
+def test_reader_learns_short_sums_and_adds_longer_ones() -> None:
+    reader = baselines.find("reader")(Scale(digits=3, tokens=4_000_000), 3e-3, 0)
+    reader.trains_on = False
+    assert reader.train().passed
+    rng = Random(1)
+    problems = [of_length(rng, 30) for _ in range(20)]
+    assert [attempt.answer for attempt in reader.answer(problems)] == [added(*problem) for problem in problems]
 
 
 def test_carry_chain_has_the_requested_length() -> None:
@@ -109,15 +255,13 @@ def test_method_trains_within_its_compute_and_answers(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*LANGUAGES, "concatenated"])
 def test_training_lowers_the_loss(name: str) -> None:
-    baseline = made(name, tokens=20_000)
+    baseline = made(name, tokens=40_000)
 
     def loss() -> float:
         baseline.rng = Random(99)
-        ids_BL, places_BL, learned_BL = baseline._batch(2048)
+        batch = baseline._batch()
         with torch.inference_mode():
-            logits_BLV = baseline.network(ids_BL[:, :-1], places_BL[:, :-1])
-        targets = ids_BL[:, 1:][learned_BL[:, 1:]]
-        return float(F.cross_entropy(logits_BLV[learned_BL[:, 1:]], targets))
+            return float(F.cross_entropy(baseline._logits(batch), batch.targets_N))
 
     before = loss()
     baseline.rng = Random(0)
@@ -131,25 +275,23 @@ def test_step_follows_the_clipped_gradient(monkeypatch: pytest.MonkeyPatch) -> N
     exact = F.cross_entropy
     monkeypatch.setattr(F, "cross_entropy", lambda *args, **more: scale * exact(*args, **more))
     batches, draw_batch = [], baseline._batch
-    monkeypatch.setattr(baseline, "_batch", lambda size: batches.append(draw_batch(size)) or batches[-1])
+    monkeypatch.setattr(baseline, "_batch", lambda: batches.append(draw_batch()) or batches[-1])
     step, tokens = torch.optim.AdamW.step, 0
 
     def checked(optimizer: torch.optim.AdamW) -> None:
         nonlocal tokens
-        ids_BL, places_BL, learned_BL = batches[-1]
+        batch = batches[-1]
         given = [parameter.grad for parameter in baseline.network.parameters()]
-        logits_BLV = baseline.network(ids_BL[:, :-1], places_BL[:, :-1])
-        loss = scale * exact(logits_BLV[learned_BL[:, 1:]], ids_BL[:, 1:][learned_BL[:, 1:]])
+        logits_BLV = baseline.network(batch.ids_BL, batch.places_BL, batch.mask)
+        loss = scale * exact(logits_BLV.flatten(0, 1)[batch.chosen_N], batch.targets_N)
         exactly = torch.autograd.grad(loss, list(baseline.network.parameters()))
         length = torch.cat([gradient.flatten() for gradient in exactly]).norm()
         assert length > 10
         for taken, gradient in zip(given, exactly, strict=True):
             torch.testing.assert_close(taken, gradient / length, rtol=1e-3, atol=1e-5)
         (group,) = optimizer.param_groups
-        done = tokens / TINY.tokens
-        rate = max(done, 1e-3) / 0.05 if done < 0.05 else 0.1 + 0.45 * (1 + math.cos(math.pi * (done - 0.05) / 0.95))
-        assert group["lr"] == pytest.approx(3e-3 * rate)
-        tokens += ids_BL.numel()
+        assert group["lr"] == pytest.approx(3e-3 * max(0.01, tokens / 250_000))
+        tokens += batch.tokens
         step(optimizer)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", checked)
@@ -201,7 +343,7 @@ def test_language_model_learns_one_digit_sums() -> None:
 def test_position_embeddings_cover_the_training_lengths(name: str) -> None:
     baseline = made(name, digits=20)
     text = [*baseline.question("9" * 20, "9" * 20), *baseline.reply("9" * 20, "9" * 20), END]
-    assert baseline.rows == 0 or max(baseline.places(text)) + baseline.offsets < baseline.rows
+    assert baseline.rows == 0 or max(baseline.places(text)) + baseline.most_offset < baseline.rows
 
 
 @pytest.mark.parametrize("name", ["alga", "first-type", "concatenated"])
@@ -211,13 +353,15 @@ def test_column_methods_show_each_step(name: str) -> None:
     assert baseline.answer([("12", "34")])[0].generated.startswith("24:")
 
 
-def test_only_the_methods_named_on_the_page_learn_or_shift_positions() -> None:
+def test_only_two_methods_shift_positions_and_two_have_sinusoids() -> None:
     texts = {name: made(name) for name in [*LANGUAGES, "concatenated"]}
     assert {name for name, baseline in texts.items() if not baseline.rows} == {"plain", "concatenated"}
-    assert {name: baseline.offsets for name, baseline in texts.items() if baseline.offsets} == {
-        "abacus": 100,
-        "coupling": 100,
+    assert {name for name, baseline in texts.items() if baseline.most_offset or baseline.reach} == {
+        "abacus",
+        "coupling",
     }
+    assert {name for name in baselines.METHODS if baselines.find(name).extrapolates} == {"abacus", "coupling", "reader"}
+    assert {name for name in baselines.METHODS if baselines.find(name).looped} == {"alga", "first-type", "concatenated"}
 
 
 def test_method_in_the_docs_runs(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def compare(
 ) -> None:
     """Train published methods of addition alike and compare them.
 
-    Each trains until its validation sums are right, then adds far longer numbers. Takes some hours on 2 cores; a stopped
-    comparison continues with the same command.
+    Each trains until its validation sums are right, then adds far longer numbers. Takes some hours on 2 cores; a
+    stopped comparison continues with the same command.
 
     Examples:
       alga lab compare
@@ -50,8 +50,7 @@ def compare(
     """
     from alga import runs
     from alga.research import baselines
-    from alga.research.baselines import comparison
-    from alga.research.baselines import first_page
+    from alga.research.baselines import comparison, first_page
     from alga.research.baselines import page as pages
 
     results = out / "compare.json" if results is None else results

@@ -58,7 +58,7 @@ class Alga(Baseline):
         for progress in training.run():
             prompts = len(TASK.domain)
             curve.append((progress.step * tokens, prompts - progress.wrong, prompts))
-        passed = training.certificate is not None
+        passed = None if training.certificate is None else training.step * tokens
         kept = curve[-1 :: -max(1, len(curve) // 100)][::-1]  # enough for a picture
         return Learned(training.step * training.recipe.batch_size, training.step * tokens, training.step, passed, kept)
 

@@ -63,7 +63,7 @@ class Learned:
     examples: int
     tokens: int
     steps: int
-    passed: bool = False  # all validation sums right at several checks in a row, which ends the training
+    passed: int | None = None  # tokens after which all validation sums had been right at several checks in a row
     curve: Sequence[tuple[int, int, int]] = ()  # tokens, validation sums right, of how many
 
 
@@ -75,13 +75,14 @@ class Baseline(ABC):
     given: ClassVar[str]  # information that a plain sum does not contain
     published: ClassVar[str] = "-"  # what its authors report, with the source that was read
     rates: ClassVar[tuple[float, ...]] = (5e-4, 1e-3, 2e-3, 3e-3)  # learning rates to search
-    extrapolates: ClassVar[bool] = False  # trained on longer sums, by more seeds, and tested further
+    extrapolates: ClassVar[bool] = False  # trained on longer sums, with more seeds, and on after it has passed
     looped: ClassVar[bool] = False  # whether a loop feeds it columns
     shape: ClassVar[Mapping[str, int]] = {}  # the sizes of a scale that this method changes
     version: ClassVar[int] = 1  # raised when the method changes, so that earlier runs are not reused
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         self.scale, self.rate, self.seed = scale, rate, seed
+        self.trains_on = self.extrapolates  # after it has passed; a search stops there
 
     @property
     def longest(self) -> float:
@@ -101,6 +102,10 @@ class Baseline(ABC):
     @abstractmethod
     def train(self) -> Learned:
         """Train on problems of up to `scale.digits` digits, with at most `scale.tokens` tokens."""
+
+    def rewind(self) -> bool:
+        """Go back to the weights at which a training passed that went on; False if there are none."""
+        return False
 
     @abstractmethod
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:

@@ -219,7 +219,8 @@ class Abacus(Language):
 class Coupling(Language):
     """Cho et al. 2024: digits of the same significance share a position.
 
-    Numbers are padded with zeros to the same length; the sum is written units first and one digit longer.
+    Numbers are padded with zeros to the same length; the sum is written units first and one digit longer. The text also
+    begins with the end token, at position 0: there is always something to attend to where a number has no digit.
     """
 
     title = "position coupling"
@@ -236,7 +237,7 @@ class Coupling(Language):
 
     def question(self, first: str, second: str) -> Tokens:
         width = max(len(first), len(second))
-        return [*first.zfill(width), "+", *second.zfill(width), "="]
+        return [END, *first.zfill(width), "+", *second.zfill(width), "="]
 
     def reply(self, first: str, second: str) -> Tokens:
         return [*added(first, second).zfill(max(len(first), len(second)) + 1)[::-1]]
@@ -246,12 +247,12 @@ class Coupling(Language):
         return without_zeros(text) if text else None
 
     def places(self, tokens: Tokens) -> list[int]:
-        """Give `+` and `=` the position 1, units 2, tens 3 and so on; the end is at 0.
+        """Give `+` and `=` the position 1, units 2, tens 3 and so on; the end token is at 0.
 
         >>> from alga.research.baselines.contract import Scale
-        >>> Coupling(Scale(), 1e-3, 0).places([*"21+43=460"])
-        [3, 2, 1, 3, 2, 1, 2, 3, 4]
+        >>> Coupling(Scale(), 1e-3, 0).places([END, *"21+43=460"])
+        [0, 3, 2, 1, 3, 2, 1, 2, 3, 4]
         """
-        width = tokens.index("+")
-        places = [*range(width + 1, 1, -1), 1] * 2 + list(range(2, len(tokens) - 2 * width))
+        width = tokens.index("+") - 1
+        places = [0, *[*range(width + 1, 1, -1), 1] * 2, *range(2, len(tokens) - 2 * width - 1)]
         return [0 if token == END else place for token, place in zip(tokens, places, strict=True)]

@@ -9,6 +9,7 @@ Shapes: B batch, L positions, V vocabulary.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from random import Random
@@ -51,6 +52,7 @@ class Language(Baseline):
     loops: ClassVar[int] = 1  # times the layers are applied
     gated: ClassVar[bool] = False  # gated hidden units
     both_norms: ClassVar[bool] = False  # RMSNorm before and after each part
+    spread: ClassVar[float] = 0.02  # of embeddings at first, beside learned positions
     betas: ClassVar[tuple[float, float]] = BETAS
     weight_decay: ClassVar[float] = 0.01
 
@@ -68,6 +70,7 @@ class Language(Baseline):
         shape = Shape(
             vocabulary=len(self.tokens), rows=self.rows, width=scale.width, heads=scale.heads, layers=scale.layers,
             hidden=scale.hidden, loops=self.loops, gated=self.gated, both_norms=self.both_norms,
+            spread=self.spread,
         )  # fmt: skip
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -76,6 +79,7 @@ class Language(Baseline):
         lengths = [sum(map(len, self.example())) + 1 for _ in range(MEASURED)]
         self.batch_size = max(1, round(scale.batch_tokens * MEASURED / sum(lengths)))  # the same for all seeds
         self.rng = Random(seed)
+        self._at_pass: dict[str, Tensor] | None = None
 
     def question(self, first: str, second: str) -> Tokens:
         """Return the tokens of the question."""
@@ -119,11 +123,11 @@ class Language(Baseline):
         optimizer = torch.optim.AdamW(
             weights, lr=self.rate, betas=self.betas, weight_decay=self.weight_decay, fused=True
         )
-        checks = Checks(scale)
+        checks = Checks(scale, ends=not self.trains_on)
         examples = tokens = steps = 0
         held_out = [self._text(question, reply, 0, len(question)) for question, reply in self.held_out()]
         self.network.train()
-        while tokens < scale.tokens and not checks.passed:
+        while not checks.ended(tokens):
             batch = self._batch()
             for group in optimizer.param_groups:
                 group["lr"] = self.rate * schedule(tokens)
@@ -133,10 +137,16 @@ class Language(Baseline):
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             examples, tokens, steps = examples + self.batch_size, tokens + batch.tokens, steps + 1
-            if checks.due(tokens):
-                checks.add(tokens, self._right(held_out), len(held_out))
+            if checks.due(tokens) and checks.add(tokens, self._right(held_out), len(held_out)):
+                self._at_pass = copy.deepcopy(self.network.state_dict())
         self.network.eval()
         return Learned(examples, tokens, steps, checks.passed, checks.curve)
+
+    def rewind(self) -> bool:
+        if self._at_pass is None or not self.trains_on:
+            return False
+        self.network.load_state_dict(self._at_pass)
+        return True
 
     def _logits(self, batch: Batch) -> Tensor:
         logits_NV: Tensor = self.network(batch.ids_BL, batch.places_BL, batch.mask, chosen_N=batch.chosen_N)
@@ -163,8 +173,7 @@ class Language(Baseline):
         for start in range(0, len(texts), VALIDATION_BATCH):
             batch = packed(texts[start : start + VALIDATION_BATCH], self.scale.device)
             wrong = self._logits(batch).argmax(dim=-1) != batch.targets_N
-            some = batch.texts_N.max() + 1
-            right += int(some - batch.texts_N[wrong].unique().numel())
+            right += int(batch.texts_N.max()) + 1 - len({*batch.texts_N[wrong].tolist()})
         return right
 
     def _tensor(self, rows: Sequence[Sequence[int]]) -> Tensor:

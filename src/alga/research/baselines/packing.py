@@ -30,13 +30,13 @@ class Text:
 class Batch:
     """Packed texts: what is read, and the next token at each chosen position."""
 
+    tokens: int  # of text; the rest of the rows is empty
     ids_BL: Tensor
     places_BL: Tensor
     mask: Tensor
     chosen_N: Tensor
     targets_N: Tensor
     texts_N: Tensor  # which text each target belongs to
-    tokens: int  # of text; the rest of the rows is empty
 
 
 def rows_of(lengths: Sequence[int], width: int) -> list[list[int]]:
@@ -80,4 +80,4 @@ def packed(texts: Sequence[Text], device: str) -> Batch:
     mask = np.where(same, np.float32(0), np.float32(-math.inf))[:, None]
     chosen = np.flatnonzero(learned)
     arrays = (ids, places, mask, chosen, targets.ravel()[chosen], owners.ravel()[chosen] - 1)
-    return Batch(*(torch.from_numpy(array).to(device) for array in arrays), tokens=sum(lengths))
+    return Batch(sum(lengths), *(torch.from_numpy(array).to(device) for array in arrays))

@@ -60,7 +60,7 @@ def table(records: Sequence[Record], *, brief: bool = False) -> str:
         runs, scale, digits = record["runs"], record["scale"], record["scale"]["digits"]
         inside = mean(_within(record))
         row = [record["title"], record["source"], f"up to {digits} digits", _tokens(runs)]
-        row += [f"{sum(run['passed'] for run in runs)} of {len(runs)}"]
+        row += [f"{sum(run['passed'] is not None for run in runs)} of {len(runs)}"]
         row += [_percent(inside) + ("" if inside >= LEARNED else " †")]
         row += [_percent(accuracy(record, digits * times // 2)) for times in (3, 4)]
         row += [_far(record)]
@@ -80,7 +80,9 @@ def figure(content: dict[str, Any]) -> Figure:
     """Draw accuracy against length: the methods that extrapolate, and the others."""
     panels = []
     for further in (True, False):
-        records = [each for each in content["records"] if each["extrapolates"] is further or (further and each["looped"])]
+        records = [
+            each for each in content["records"] if each["extrapolates"] is further or (further and each["looped"])
+        ]
         records = [each for each in records if each["method"] != "first-type" or not further]
         if records:
             trained = content["longer" if further else "scale"]
@@ -114,7 +116,7 @@ def _series(title: str, runs: Sequence[Counts]) -> figures.Series:
 
 
 def _interval(pairs: Sequence[list[int] | None]) -> Interval | None:
-    """Return the mean of the seeds' shares with its interval; an untested seed has none right, if another was tested."""
+    """Return the mean of the seeds' shares with its interval; an untested seed has nothing right, if any was tested."""
     sizes = [pair[1] for pair in pairs if pair]
     return over_seeds([(pair[0], pair[1]) if pair else (0, sizes[0]) for pair in pairs]) if sizes else None
 
@@ -138,7 +140,7 @@ def _each(seeds: Sequence[float]) -> str:
 
 def _tokens(runs: Sequence[Record]) -> str:
     """Return the median of the tokens that the seeds needed, in millions; those that did not pass needed more."""
-    needed = [run["tokens"] if run["passed"] else float("inf") for run in runs]
+    needed = [run["passed"] or float("inf") for run in runs]
     middle = median(needed)
     return f"{middle / 1e6:.1f} million" if middle < float("inf") else f"over {runs[0]['tokens'] / 1e6:.0f} million"
 
@@ -190,7 +192,7 @@ def _curves(records: Sequence[Record]) -> str:
     rows = []
     for record in records:
         for seed, run in enumerate(record["runs"]):
-            if run["passed"] or not run["curve"]:
+            if run["passed"] is not None or not run["curve"]:
                 continue
             points = [run["curve"][max(0, round(part * len(run["curve"])) - 1)] for part in QUARTERS]
             rows.append([record["title"], str(seed), *(f"{right} of {of}" for _, right, of in points)])
@@ -216,7 +218,7 @@ def _search(records: Sequence[Record]) -> str:
     for record in records:
         cells = []
         for tried in record["search"]:
-            end = f"passed after {tried['tokens'] / 1e6:.1f} million" if tried["passed"] else "did not pass"
+            end = f"passed after {tried['passed'] / 1e6:.2f} million" if tried["passed"] else "did not pass"
             cells.append(f"{tried['rate']:g}: {end}, {tried['right']} of {tried['of']}")
         rows.append([record["title"], f"{record['rate']:g}", "; ".join(cells)])
     return markdown.table(["method", "chosen", "rates tried"], *rows)

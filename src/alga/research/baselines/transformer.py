@@ -35,6 +35,7 @@ class Shape:
     loops: int = 1  # times the layers are applied
     gated: bool = False  # hidden units are gated: GELU of one map times another
     both_norms: bool = False  # RMSNorm before and after each part, instead of LayerNorm before
+    spread: float = 0.02  # standard deviation of the embeddings at first, if positions are learned
 
 
 class Block(nn.Module):
@@ -95,7 +96,7 @@ class CausalTransformer(nn.Module):
         self.head = nn.Linear(shape.width, shape.vocabulary, bias=False)
         for embedding in (self.token_embedding, self.place_embedding):
             if embedding is not None:
-                nn.init.normal_(embedding.weight, std=0.02 if shape.rows else 0.5)
+                nn.init.normal_(embedding.weight, std=shape.spread if shape.rows else 0.5)
 
     def forward(
         self,
@@ -115,7 +116,7 @@ class CausalTransformer(nn.Module):
             mask = torch.full((end, end), -math.inf, device=ids_BL.device).triu(1)[past:]
         where = self.sinusoids[places_BL] if self.place_embedding is None else self.place_embedding(places_BL)
         embedded_BLD = self.token_embedding(ids_BL) + where
-        x, kept = embedded_BLD, []
+        x, kept = embedded_BLD, Cache()
         for loop in range(self.loops):
             x = x + embedded_BLD if loop else x
             for layer in self.layers:

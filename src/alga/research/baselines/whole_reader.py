@@ -5,13 +5,14 @@ Network, price, optimiser and the rates of its parts are those of the recipe `wh
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Sequence
-from functools import cached_property
 from random import Random
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from alga import tasks
 from alga.network.reader import Reader
@@ -27,8 +28,6 @@ from alga.training.optimisers import optimisers
 from alga.training.sums import SumBatch, SumSampler
 from alga.training.trainer import Training
 
-RECIPE: Final = "whole"
-
 
 class WholeReader(Baseline):
     """Coupled places as distances, a sink, and a price on attention outside two columns."""
@@ -42,14 +41,16 @@ class WholeReader(Baseline):
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         super().__init__(scale, rate, seed)
-        self.task = tasks.find(recipes.whole().task)
-        assert isinstance(self.task, Whole)
+        task = tasks.find(recipes.whole().task)
+        assert isinstance(task, Whole)
+        self.task = task
         self.recipe = dataclasses.replace(recipes.whole(), learning_rate=rate, digits=scale.digits)
         self._training = Training.start(None, self.recipe, seed=seed, threads=1, device=scale.device)
         self._sampler = SumSampler(Texts.of(self.task), self.recipe, torch.device(scale.device))
         rng = Random(-1)
         lengths = [len(self._text(draw(rng, scale.digits))) for _ in range(MEASURED)]
         self.batch_size = max(1, round(scale.batch_tokens * MEASURED / sum(lengths)))
+        self._at_pass: dict[str, Tensor] | None = None
 
     @property
     def parameters(self) -> int:
@@ -59,11 +60,11 @@ class WholeReader(Baseline):
         scale, rng, model = self.scale, Random(self.seed), self._training.model
         assert isinstance(model, Reader)
         steppers = optimisers(model, self.recipe)
-        checks = Checks(scale)
+        checks = Checks(scale, ends=not self.trains_on)
         held_out = self._sampler.encoded([self._text(problem) for problem in validation(self.seed, scale.digits)])
         examples = tokens = steps = 0
         model.train()
-        while tokens < scale.tokens and not checks.passed:
+        while not checks.ended(tokens):
             texts = [self._text(draw(rng, scale.digits)) for _ in range(self.batch_size)]
             loss = self._sampler.loss(model, self._sampler.encoded(texts))
             for stepper in steppers:
@@ -76,12 +77,18 @@ class WholeReader(Baseline):
                 stepper.step()
             model.keep_slopes_positive()
             examples, tokens, steps = examples + len(texts), tokens + sum(map(len, texts)), steps + 1
-            if checks.due(tokens):
-                checks.add(tokens, _right(model, held_out), len(held_out.ids_BL))
+            if checks.due(tokens) and checks.add(tokens, _right(model, held_out), len(held_out.ids_BL)):
+                self._at_pass = copy.deepcopy(model.state_dict())
         model.eval()
         return Learned(examples, tokens, steps, checks.passed, checks.curve)
 
-    @cached_property
+    def rewind(self) -> bool:
+        if self._at_pass is None or not self.trains_on:
+            return False
+        self._training.model.load_state_dict(self._at_pass)
+        return True
+
+    @property
     def certified(self) -> bool:
         """Whether the trained network is proven right at every length, in float32."""
         return self._training.as_run().judged().certified
