@@ -186,8 +186,8 @@ class Abacus(Language):
     source = "McLeish et al. 2024"
     given = "each digit's place in its number, moved at random in training"
     published = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
-    offsets = 5.0  # as published: 100 for 20 digits
     extrapolates = True
+    offsets = 5.0  # as published: 100 for 20 digits
 
     @property
     def longest(self) -> float:
@@ -227,9 +227,11 @@ class Coupling(Language):
     source = "Cho et al. 2024"
     given = "which digits belong to one column; places moved at random in training"
     published = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
-    reaches = 3.4  # as in the repository: 17 places for 5 digits
     extrapolates = True
-    shape: ClassVar[Mapping[str, int]] = {"layers": 1}
+    reaches = 3.4  # as in the repository: 17 places for 5 digits
+    gated = both_norms = True  # its network too
+    spread = 1.0
+    shape: ClassVar[Mapping[str, int]] = {"layers": 1, "width": 128, "hidden": 512}
 
     @property
     def longest(self) -> float:

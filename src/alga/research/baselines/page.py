@@ -42,6 +42,7 @@ def page(content: dict[str, Any], figure: str, chains: str) -> str:
         loops=table(loops) if loops else "None in these results.",
         by_length=_by_length(records),
         inside=_inside(records),
+        after=_after(records),
         curves=_curves(records),
         by_carry=_by_carry(records),
         search=_search(records),
@@ -185,6 +186,24 @@ def _inside(records: Sequence[Record]) -> str:
     lines = [f"- At least {100 * LEARNED:.0f} %: {', '.join(named[True]) or 'none'}."]
     lines += [f"- Below: {', '.join(named[False])}."] if named[False] else []
     return "\n".join(wrapped(line, "  ") for line in lines)
+
+
+def _after(records: Sequence[Record]) -> str:
+    """Return the methods that trained on: how far they got when they passed, and at the end."""
+    rows = []
+    for record in records:
+        if not record["extrapolates"]:
+            continue
+        passed = [{**run, **run["at_pass"]} for run in record["runs"] if "at_pass" in run]
+        for when, runs in (("when it passed", passed), ("at the end", record["runs"])):
+            if runs:
+                then, digits = {**record, "runs": runs}, record["scale"]["digits"]
+                proven = [run["certified"] for run in runs if run["certified"] is not None]
+                row = [record["title"], when, str(len(runs)), _percent(mean(_within(then)))]
+                row += [_percent(accuracy(then, digits * times // 2)) for times in (3, 4)]
+                rows.append([*row, _far(then), f"{sum(proven)} of {len(runs)}" if proven else "-"])
+    heads = ["method", "tested", "seeds", "within", "1.5 times", "twice", f"{100 * FAR:.0f} % up to", "proven"]
+    return markdown.table(heads, *rows) if rows else "None in these results."
 
 
 def _curves(records: Sequence[Record]) -> str:
