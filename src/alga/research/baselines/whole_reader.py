@@ -9,7 +9,6 @@ import copy
 import dataclasses
 from collections.abc import Sequence
 from random import Random
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -37,7 +36,6 @@ class WholeReader(Baseline):
     given = "which digits belong to one column, as distances; a price in training on attention outside two columns"
     published = "proven at every length for the shipped weights (whole.md)"
     extrapolates = True
-    rates: ClassVar[tuple[float, ...]] = (1e-3, 2e-3, 3e-3, 6e-3)
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         super().__init__(scale, rate, seed)
