@@ -179,6 +179,6 @@ def test_committed_pages_match_the_records() -> None:
     else:  # the first comparison, until the longer one has run
         said = first_page.page(content, *FIGURES)
         brief = first_page.table(content["records"], content["scale"]["digits"], brief=True)
-        assert methods == [method for method in baselines.METHODS if method != "reader"]
+        assert methods == [method for method in baselines.METHODS if method not in {"reader", "looped-abacus"}]
     assert (ROOT / "docs" / "compare.md").read_text() == said
     assert brief in (ROOT / "docs" / "results.md").read_text()

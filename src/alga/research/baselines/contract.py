@@ -23,6 +23,7 @@ METHODS = {
     "simplified": "formats:Simplified",
     "detailed": "formats:Detailed",
     "abacus": "formats:Abacus",
+    "looped-abacus": "formats:LoopedAbacus",
     "coupling": "formats:Coupling",
     "reader": "whole_reader:WholeReader",
     "concatenated": "columns:Concatenated",
