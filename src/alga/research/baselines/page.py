@@ -80,14 +80,9 @@ def accuracy(record: Record, length: int) -> Interval | None:
 def figure(content: dict[str, Any]) -> Figure:
     """Draw accuracy against length: the methods that extrapolate, and the others."""
     panels = []
-    for further in (True, False):
-        records = [
-            each for each in content["records"] if each["extrapolates"] is further or (further and each["looped"])
-        ]
-        records = [each for each in records if each["method"] != "first-type" or not further]
+    for further, trained in ((True, content["longer"]), (False, content["scale"]["digits"])):
+        records = [record for record in content["records"] if record["extrapolates"] is further]
         if records:
-            trained = content["longer" if further else "scale"]
-            trained = trained if further else trained["digits"]
             label = f"digits of each number (shaded: trained on up to {trained})"
             series = [_series(record["title"], [run["lengths"] for run in record["runs"]]) for record in records]
             panels.append(figures.Panel(label, "exact match", series, xscale="log", until=trained, legend=True))
@@ -143,7 +138,8 @@ def _tokens(runs: Sequence[Record]) -> str:
     """Return the median of the tokens that the seeds needed, in millions; those that did not pass needed more."""
     needed = [run["passed"] or float("inf") for run in runs]
     middle = median(needed)
-    return f"{middle / 1e6:.1f} million" if middle < float("inf") else f"over {runs[0]['tokens'] / 1e6:.0f} million"
+    most = max(run["tokens"] for run in runs)
+    return f"{middle / 1e6:.1f} million" if middle < float("inf") else f"over {most / 1e6:.0f} million"
 
 
 def _layers(record: Record) -> str:
