@@ -223,10 +223,10 @@ class LoopedAbacus(Abacus):
     """McLeish et al.'s best variant: one layer, applied again and again, that sees the embedded text each time."""
 
     title = "Abacus, looped"
-    given = f"{Abacus.given}; the same layer is applied four times"
+    given = f"{Abacus.given}; the same layer is applied three times"
     published = "16 loops of one layer, trained on up to 20 digits, up to 99 % on 100 (abstract)"
     shape: ClassVar[Mapping[str, int]] = {**Abacus.shape, "layers": 1}
-    loops = 4
+    loops = 3
 
 
 class Coupling(Language):
