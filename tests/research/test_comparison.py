@@ -109,6 +109,8 @@ def test_methods_that_extrapolate_train_on_longer_sums_with_more_seeds() -> None
     coupling = setting.scale_of(baselines.find("coupling"))
     assert (coupling.digits, coupling.layers) == (10, 1)
     assert (setting.seeds_of(baselines.find("reader")), setting.seeds_of(baselines.find("alga"))) == (5, 3)
+    reader = comparison.quick().scale_of(baselines.find("reader"))
+    assert (reader.layers, reader.width, reader.heads, reader.hidden) == (1, 64, 2, 256)  # the recipe's
     assert setting.scale.tokens >= 40_000_000
 
 

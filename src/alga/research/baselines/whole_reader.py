@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
+from typing import ClassVar, Final
 
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ from alga.training.optimisers import optimisers
 from alga.training.sums import SumBatch, SumSampler
 from alga.training.trainer import Training
 
+SIZES: Final = ("layers", "width", "heads", "hidden")  # that the recipe has, whatever the setting's scale is
+
 
 class WholeReader(Baseline):
     """Coupled places as distances, a sink, and a price on attention outside two columns."""
@@ -36,6 +39,7 @@ class WholeReader(Baseline):
     given = "which digits belong to one column, as distances; a price in training on attention outside two columns"
     published = "proven at every length for the shipped weights (whole.md)"
     extrapolates = True
+    shape: ClassVar[Mapping[str, int]] = {size: getattr(recipes.whole(), size) for size in SIZES}
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         super().__init__(scale, rate, seed)
