@@ -18,7 +18,7 @@ help:
 	@echo "make lab             the paper's open questions, 475 runs (three to four hours; can be stopped), and docs/lab.md"
 	@echo "make lab-quick       the same cut short, into runs/lab-quick (under 10 minutes)"
 	@echo "make report          docs/lab.md and its figures again from results/lab"
-	@echo "make compare         published methods side by side, and docs/compare.md (up to an hour and a half; can be stopped)"
+	@echo "make compare         published methods side by side, and docs/compare.md (some hours; can be stopped)"
 	@echo "make compare-quick   the same cut short, into runs/compare-quick (a minute)"
 	@echo "make bench-training  fast against paper recipe and its earlier version, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"

@@ -22,7 +22,8 @@ WITH_TORCH = {  # may import torch at import time; everything else starts withou
     "training/learner.py",
     "training/optimisers.py", "training/sampling.py", "training/sums.py", "training/torch_settings.py",
     "training/trainer.py",
-    "research/baselines/language.py",
+    "research/baselines/language.py", "research/baselines/packing.py", "research/baselines/transformer.py",
+    "research/baselines/whole_reader.py",
 }  # fmt: skip
 
 
@@ -87,6 +88,7 @@ BY_CODE = {
     ("network/kinds.py", "Whole"),  # the kind of network that learns texts, its tokens, and its second proof
     ("network/texts.py", "Whole"),
     ("trust/verify/verdict.py", "Whole"),
+    ("research/baselines/whole_reader.py", "Whole"),  # reads whole sums
     ("research/baselines/problems.py", "alga.tasks.hard_sums"),  # baselines only add
 }
 

@@ -74,6 +74,7 @@ class Panel:
     yscale: str = "linear"
     names: Sequence[str] = ()  # tick labels for x = 0, 1, 2 … if x is categorical
     until: float | None = None  # the end of the shaded training range
+    legend: bool = False  # whether it has a legend of its own, however many series there are
 
 
 def study(panels: Sequence[Panel], title: str) -> Figure:
@@ -99,9 +100,9 @@ def study(panels: Sequence[Panel], title: str) -> Figure:
             axes.axvspan(axes.get_xlim()[0], panel.until, color="black", alpha=0.06, zorder=0, linewidth=0)
             axes.set_xlim(left=min(x for series in panel.series for x, _ in series.points) * 0.9)
             axes.xaxis.set_major_formatter("{x:g}")
-        if 1 < len(panel.series) <= CROWDED:
+        if panel.legend or 1 < len(panel.series) <= CROWDED:
             axes.legend(fontsize=8)
-    if len(panels[-1].series) > CROWDED:
+    if len(panels[-1].series) > CROWDED and not panels[-1].legend:
         named = figure.axes[0].get_legend_handles_labels()
         figure.legend(*named, loc="outside right center", fontsize=8, frameon=False)
     figure.suptitle(as_text(title), fontsize=11)

@@ -40,8 +40,8 @@ def compare(
 ) -> None:
     """Train published methods of addition alike and compare them.
 
-    All are tested far beyond the lengths they were trained on. Takes up to 90 minutes on 2 cores; a stopped comparison
-    continues with the same command.
+    Each trains until its validation sums are right, then adds far longer numbers. Takes some hours on 2 cores; a
+    stopped comparison continues with the same command.
 
     Examples:
       alga lab compare
@@ -50,7 +50,7 @@ def compare(
     """
     from alga import runs
     from alga.research import baselines
-    from alga.research.baselines import comparison
+    from alga.research.baselines import comparison, first_page
     from alga.research.baselines import page as pages
 
     results = out / "compare.json" if results is None else results
@@ -67,13 +67,14 @@ def compare(
             check_out(written)
         with progress("runs") as watch:
             found = comparison.run(names, chosen, out, cluster=cluster, workers=workers, watch=watch, say=note)
-        content = {"setting": setting, "scale": dataclasses.asdict(chosen.scale), "records": found}
+        content = {"setting": setting, **dataclasses.asdict(chosen), "records": found}
         files.write(results, f"{dumps(content, indent=1)}\n".encode())
     figures = page.parent / "figures"
     content = records.read(results, comparison.WHAT)
     with records.blaming(results, comparison.WHAT):
-        text = pages.page(content, "figures/compare.png", "figures/compare-carries.png")
-        parts = {"compare": pages.figure(content), "compare-carries": pages.chains(content)}
+        writer = pages if "longer" in content else first_page
+        text = writer.page(content, "figures/compare.png", "figures/compare-carries.png")
+        parts = {"compare": writer.figure(content), "compare-carries": writer.chains(content)}
         drawn = {name: drawing.render(figure, ".png") for name, figure in parts.items()}
     figures.mkdir(parents=True, exist_ok=True)
     for name, data in drawn.items():

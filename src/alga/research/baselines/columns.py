@@ -35,6 +35,8 @@ class Alga(Baseline):
     given = "an outer loop that feeds it columns one by one; it learns from columns"
     published = "up to 1,000 digits, 100 % of 1,000 sums (paper)"
     second_type_share = recipes.fast_by_adamw().second_type_share
+    looped = True
+    version = 2  # with more steps
 
     @cached_property
     def _training(self) -> Training:
@@ -51,11 +53,18 @@ class Alga(Baseline):
         return self._training.model.parameter_count
 
     def train(self) -> Learned:
-        training = self._training
-        for _ in training.run():
-            pass
-        examples = training.step * training.recipe.batch_size
-        return Learned(examples, examples * POSITIONS, training.step)
+        training, curve = self._training, []
+        tokens = training.recipe.batch_size * POSITIONS  # of a step
+        for progress in training.run():
+            prompts = len(TASK.domain)
+            curve.append((progress.step * tokens, prompts - progress.wrong, prompts))
+        passed = None if training.certificate is None else training.step * tokens
+        kept = curve[-1 :: -max(1, len(curve) // 100)][::-1]  # enough for a picture
+        return Learned(training.step * training.recipe.batch_size, training.step * tokens, training.step, passed, kept)
+
+    @property
+    def certified(self) -> bool:
+        return self._training.certificate is not None
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         return _column_by_column(Solver(self._training.as_run()).decoder, problems)
@@ -80,6 +89,11 @@ class Concatenated(Language):
     published = '"not guaranteed to work effectively" (section 2.2)'
     vocabulary = TOKENS.vocabulary
     whole = True
+    looped = True
+
+    def held_out(self) -> list[tuple[Tokens, Tokens]]:
+        """Return every column there is: what it must know to add any numbers."""
+        return [([*instance.prompt, START], [*instance.output]) for instance in TASK.domain.values()]
 
     def example(self) -> tuple[Tokens, Tokens]:
         """Draw from the whole domain; half of the instances have a context, as in the paper."""

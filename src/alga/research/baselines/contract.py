@@ -5,8 +5,9 @@ A method is one class (docs/rivals.md), known by its name here; `mine.py:Method`
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import ClassVar
@@ -22,7 +23,9 @@ METHODS = {
     "simplified": "formats:Simplified",
     "detailed": "formats:Detailed",
     "abacus": "formats:Abacus",
+    "looped-abacus": "formats:LoopedAbacus",
     "coupling": "formats:Coupling",
+    "reader": "whole_reader:WholeReader",
     "concatenated": "columns:Concatenated",
     "first-type": "columns:FirstType",
     "alga": "columns:Alga",
@@ -33,15 +36,16 @@ Problem = tuple[str, str]  # two numbers without leading zeros
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """What all methods share: training lengths, network size, and compute in training tokens, padding included."""
+    """Training lengths, network size, and the most tokens of text to train on."""
 
     digits: int = 5
     width: int = 64
     heads: int = 4
     layers: int = 2
     hidden: int = 256
-    tokens: int = 6_000_000
+    tokens: int = 40_000_000  # at most
     batch_tokens: int = 2048
+    check_tokens: int = 250_000  # between two checks of the validation sums
     device: str = "cpu"
 
 
@@ -55,11 +59,13 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Learned:
-    """The cost of a training."""
+    """The cost of a training, and how it went."""
 
     examples: int
     tokens: int
     steps: int
+    passed: int | None = None  # tokens after which all validation sums had been right at several checks in a row
+    curve: Sequence[tuple[int, int, int]] = ()  # tokens, validation sums right, of how many
 
 
 class Baseline(ABC):
@@ -70,10 +76,24 @@ class Baseline(ABC):
     given: ClassVar[str]  # information that a plain sum does not contain
     published: ClassVar[str] = "-"  # what its authors report, with the source that was read
     rates: ClassVar[tuple[float, ...]] = (5e-4, 1e-3, 2e-3, 3e-3)  # learning rates to search
+    extrapolates: ClassVar[bool] = False  # trained on longer sums, with more seeds, and on after it has passed
+    looped: ClassVar[bool] = False  # whether a loop feeds it columns
+    shape: ClassVar[Mapping[str, int]] = {}  # the sizes of a scale that this method changes
     version: ClassVar[int] = 1  # raised when the method changes, so that earlier runs are not reused
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         self.scale, self.rate, self.seed = scale, rate, seed
+        self.trains_on = self.extrapolates  # after it has passed; a search stops there
+
+    @property
+    def longest(self) -> float:
+        """The most digits that a method has places for."""
+        return math.inf
+
+    @property
+    def certified(self) -> bool | None:
+        """Whether the trained network is proven right at every length; None where nothing of the kind is known."""
+        return None
 
     @property
     @abstractmethod
@@ -82,7 +102,11 @@ class Baseline(ABC):
 
     @abstractmethod
     def train(self) -> Learned:
-        """Train on problems of up to `scale.digits` digits, within `scale.tokens`."""
+        """Train on problems of up to `scale.digits` digits, with at most `scale.tokens` tokens."""
+
+    def rewind(self) -> bool:
+        """Go back to the weights at which a training passed that went on; False if there are none."""
+        return False
 
     @abstractmethod
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from alga.research.baselines.language import END, PLACES, Language, Tokens
 from alga.research.baselines.problems import added
 from alga.tasks.numbers import DIGITS, without_zeros
@@ -33,7 +36,7 @@ class Markers(Language):
     published = "up to 60 digits; no rule that is independent of the lengths in training (abstract)"
     vocabulary = (*DIGITS, MARK, "+", "=")
     rows = PLACES
-    version = 2  # learned positions: its texts are as long as a scratchpad's
+    version = 3  # learned positions: its texts are as long as a scratchpad's
 
     def question(self, first: str, second: str) -> Tokens:
         return [*marked(first), "+", *marked(second), "="]
@@ -95,7 +98,7 @@ class Reversed(Language):
     given = "nothing but the order"
     published = f"{SEVEN_DIGITS}; 3 digits: 99.8 % after 5,000 samples ({SAMPLES})"
     rows = PLACES
-    version = 2  # learned positions, as in the repository
+    version = 3  # learned positions, as in the repository
 
     def reply(self, first: str, second: str) -> Tokens:
         return [*added(first, second)[::-1]]
@@ -183,8 +186,15 @@ class Abacus(Language):
     source = "McLeish et al. 2024"
     given = "each digit's place in its number, moved at random in training"
     published = "trained on up to 20 digits, up to 99 % on 100 (abstract); 16 layers of width 1024"
-    rows = 256
-    offsets = 100
+    extrapolates = True
+    offsets = 2.0  # published: up to the longest sum to be tested, 100 for 20 digits; here 30 digits
+    gated = both_norms = True  # plain networks find no end of longer sums (docs/rivals.md)
+    spread = 1.0
+    shape: ClassVar[Mapping[str, int]] = {"width": 128, "hidden": 512}
+
+    @property
+    def longest(self) -> float:
+        return self.scale.digits + self.most_offset
 
     def question(self, first: str, second: str) -> Tokens:
         return [*first[::-1], "+", *second[::-1], "="]
@@ -209,22 +219,40 @@ class Abacus(Language):
         return places
 
 
+class LoopedAbacus(Abacus):
+    """McLeish et al.'s best variant: one layer, applied again and again, that sees the embedded text each time."""
+
+    title = "Abacus, looped"
+    given = f"{Abacus.given}; the same layer is applied three times"
+    published = "16 loops of one layer, trained on up to 20 digits, up to 99 % on 100 (abstract)"
+    shape: ClassVar[Mapping[str, int]] = {**Abacus.shape, "layers": 1}
+    loops = 3
+
+
 class Coupling(Language):
     """Cho et al. 2024: digits of the same significance share a position.
 
-    Numbers are padded with zeros to the same length; the sum is written units first and one digit longer.
+    Numbers are padded with zeros to the same length; the sum is written units first and one digit longer. The text also
+    begins with the end token, at position 0: there is always something to attend to where a number has no digit.
     """
 
     title = "position coupling"
     source = "Cho et al. 2024"
     given = "which digits belong to one column; places moved at random in training"
     published = "trained on 1 to 30 digits, tested on 200 (abstract); one layer of width 1024"
-    rows = 256
-    offsets = 100
+    extrapolates = True
+    reaches = 3.4  # as in the repository: 17 places for 5 digits
+    gated = both_norms = True  # its network too
+    spread = 1.0
+    shape: ClassVar[Mapping[str, int]] = {"layers": 1, "width": 128, "hidden": 512}
+
+    @property
+    def longest(self) -> float:
+        return self.reach - 2  # the signs and the carry have places of their own
 
     def question(self, first: str, second: str) -> Tokens:
         width = max(len(first), len(second))
-        return [*first.zfill(width), "+", *second.zfill(width), "="]
+        return [END, *first.zfill(width), "+", *second.zfill(width), "="]
 
     def reply(self, first: str, second: str) -> Tokens:
         return [*added(first, second).zfill(max(len(first), len(second)) + 1)[::-1]]
@@ -234,12 +262,12 @@ class Coupling(Language):
         return without_zeros(text) if text else None
 
     def places(self, tokens: Tokens) -> list[int]:
-        """Give `+` and `=` the position 1, units 2, tens 3 and so on; the end is at 0.
+        """Give `+` and `=` the position 1, units 2, tens 3 and so on; the end token is at 0.
 
         >>> from alga.research.baselines.contract import Scale
-        >>> Coupling(Scale(), 1e-3, 0).places([*"21+43=460"])
-        [3, 2, 1, 3, 2, 1, 2, 3, 4]
+        >>> Coupling(Scale(), 1e-3, 0).places([END, *"21+43=460"])
+        [0, 3, 2, 1, 3, 2, 1, 2, 3, 4]
         """
-        width = tokens.index("+")
-        places = [*range(width + 1, 1, -1), 1] * 2 + list(range(2, len(tokens) - 2 * width))
+        width = tokens.index("+") - 1
+        places = [0, *[*range(width + 1, 1, -1), 1] * 2, *range(2, len(tokens) - 2 * width - 1)]
         return [0 if token == END else place for token, place in zip(tokens, places, strict=True)]

@@ -1,97 +1,85 @@
-"""The causal language model behind most baselines, which differ only in their text format.
+"""The causal language model behind most baselines, which differ mainly in their text format.
 
-A method may change question and reply (the plain sum by default), how the reply is parsed, and the position of each
-token. The rest is shared: the layers of network/model.py with a causal mask, AdamW with warm-up and cosine decay,
-cross-entropy on the reply.
+A method may change question and reply (the plain sum by default), how the reply is parsed, the position of each token,
+and the variant of the network. The rest is shared: AdamW, a learning rate that does not know when training ends,
+cross-entropy on the reply, and the end of training (checks.py).
 
-Shapes: B batch, L positions, D width, V vocabulary.
+Shapes: B batch, L positions, V vocabulary.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from random import Random
 from typing import ClassVar, Final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from alga.network.config import ModelConfig
-from alga.network.model import Cache, Layer
+from alga.network.model import Cache
+from alga.research.baselines.checks import Checks
 from alga.research.baselines.contract import Attempt, Baseline, Learned, Problem, Scale
-from alga.research.baselines.problems import added, draw
+from alga.research.baselines.packing import Batch, Text, packed
+from alga.research.baselines.problems import added, draw, validation
+from alga.research.baselines.transformer import MAX_POSITIONS, CausalTransformer, Shape
 from alga.tasks.numbers import DIGITS
 
 PADDING: Final = "<pad>"
 END: Final = "<end>"
-MAX_POSITIONS: Final = 4096  # of sinusoids
 PLACES: Final = 512  # learned position embeddings, for methods that have them
 GENERATION_BATCH: Final = 64  # problems generated in a batch
-FINAL_RATE: Final = 0.1  # of the highest rate, at the end
-WARMUP: Final = 0.05  # of all steps
+WARMUP: Final = 250_000  # tokens until the full rate
+FULL_RATE: Final = 2_000_000  # tokens from which on the rate falls with their square root
+VALIDATION_BATCH: Final = 64  # texts in a pass of the validation
+MEASURED: Final = 1000  # examples drawn to know their mean length
 BETAS: Final = (0.8, 0.99)  # short memories learn faster here, as in the recipe `fast` of 0.1
 
 Tokens = list[str]
 
 
-class CausalTransformer(nn.Module):
-    """A decoder-only Transformer; positions have `rows` learned embeddings or, if 0, sinusoids."""
-
-    def __init__(self, config: ModelConfig, rows: int) -> None:
-        super().__init__()
-        self.token_embedding = nn.Embedding(config.vocabulary, config.width)
-        self.place_embedding = nn.Embedding(rows, config.width) if rows else None
-        self.sinusoids: Tensor
-        self.register_buffer("sinusoids", _sinusoids(config.width), persistent=False)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.norm = nn.LayerNorm(config.width)
-        self.head = nn.Linear(config.width, config.vocabulary, bias=False)
-        for embedding in (self.token_embedding, self.place_embedding):
-            if embedding is not None:
-                nn.init.normal_(embedding.weight, std=0.02 if rows else 0.5)
-
-    def forward(self, ids_BL: Tensor, places_BL: Tensor, cache: Cache | None = None) -> Tensor:
-        """Return the next token's logits at every position."""
-        past = cache[0][0].shape[2] if cache else 0
-        end = past + ids_BL.shape[1]
-        where = self.sinusoids[places_BL] if self.place_embedding is None else self.place_embedding(places_BL)
-        x_BLD = self.token_embedding(ids_BL) + where
-        mask_LL = torch.full((end, end), -math.inf, device=ids_BL.device).triu(1)[past:]
-        kept: Cache = []
-        for i, layer in enumerate(self.layers):
-            x_BLD, keys_and_values = layer(x_BLD, mask_LL, 0, cache[i] if cache else None)
-            kept.append(keys_and_values)
-        if cache is not None:
-            cache[:] = kept
-        logits: Tensor = self.head(self.norm(x_BLD))
-        return logits
-
-
 class Language(Baseline):
     """A baseline that writes a sum as text and lets a language model complete it."""
 
+    version: ClassVar[int] = 2  # packed texts; training ends by validation
     vocabulary: ClassVar[tuple[str, ...]] = (*DIGITS, "+", "=")
     rows: int = 0  # learned position embeddings; 0: sinusoids
-    offsets: ClassVar[int] = 0  # largest random shift of positions in training
+    offsets: ClassVar[float] = 0  # largest random shift of positions in training, in training lengths
+    reaches: ClassVar[float] = 0  # the same, as the largest position: shorter sums are shifted further
     whole: ClassVar[bool] = False  # whether the loss includes the question
+    loops: ClassVar[int] = 1  # times the layers are applied
+    gated: ClassVar[bool] = False  # gated hidden units
+    both_norms: ClassVar[bool] = False  # RMSNorm before and after each part
+    spread: ClassVar[float] = 0.02  # of embeddings at first, beside learned positions
+    betas: ClassVar[tuple[float, float]] = BETAS
+    weight_decay: ClassVar[float] = 0.01
 
     def __init__(self, scale: Scale, rate: float, seed: int) -> None:
         super().__init__(scale, rate, seed)
         self.tokens = (PADDING, END, *self.vocabulary)
         self.ids = {token: i for i, token in enumerate(self.tokens)}
-        config = ModelConfig(
-            vocabulary=len(self.tokens), input_length=1, output_length=1, width=scale.width, heads=scale.heads,
-            layers=scale.layers, hidden=scale.hidden, dropout=0.0,
-        )  # fmt: skip
         longest = ["9" * scale.digits] * 2
-        if self.rows:  # enough for twice the training length
-            self.rows = max(self.rows, 2 * len([*self.question(*longest), *self.reply(*longest), END]))
+        text = [*self.question(*longest), *self.reply(*longest), END]
+        self.most_offset, self.reach = round(self.offsets * scale.digits), round(self.reaches * scale.digits)
+        if self.most_offset or self.reach:
+            self.rows = max(self.reach, max(self.places(text)) + self.most_offset) + 1
+        elif self.rows:  # enough for twice the training length
+            self.rows = max(self.rows, 2 * len(text))
+        shape = Shape(
+            vocabulary=len(self.tokens), rows=self.rows, width=scale.width, heads=scale.heads, layers=scale.layers,
+            hidden=scale.hidden, loops=self.loops, gated=self.gated, both_norms=self.both_norms,
+            spread=self.spread,
+        )  # fmt: skip
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.network = CausalTransformer(config, self.rows).to(scale.device)
+            self.network = CausalTransformer(shape).to(scale.device)
+        self.rng = Random(-1)
+        lengths = [sum(map(len, self.example())) + 1 for _ in range(MEASURED)]
+        self.batch_size = max(1, round(scale.batch_tokens * MEASURED / sum(lengths)))  # the same for all seeds
         self.rng = Random(seed)
+        self._at_pass: dict[str, Tensor] | None = None
 
     def question(self, first: str, second: str) -> Tokens:
         """Return the tokens of the question."""
@@ -110,15 +98,20 @@ class Language(Baseline):
         """Return each token's position: 0, 1, 2 … by default."""
         return list(range(len(tokens)))
 
-    def moved(self, places: list[int]) -> list[int]:
-        """Shift the positions of a training example by one random offset; position 0 stays."""
-        offset = self.rng.randrange(self.offsets + 1) if self.offsets else 0
-        return [place + offset if place else 0 for place in places] if offset else places
+    def offset(self, places: Sequence[int]) -> int:
+        """Draw how far the positions of a training example are shifted; position 0 stays."""
+        most = self.reach - max(places) if self.reach else self.most_offset
+        return self.rng.randint(0, most) if most > 0 else 0
 
     def example(self) -> tuple[Tokens, Tokens]:
         """Draw a question and its reply for training."""
         problem = draw(self.rng, self.scale.digits)
         return self.question(*problem), self.reply(*problem)
+
+    def held_out(self) -> list[tuple[Tokens, Tokens]]:
+        """Return the questions and replies that end the training once all are right."""
+        problems = validation(self.seed, self.scale.digits)
+        return [(self.question(*problem), self.reply(*problem)) for problem in problems]
 
     @property
     def parameters(self) -> int:
@@ -127,44 +120,64 @@ class Language(Baseline):
     def train(self) -> Learned:
         scale = self.scale
         weights = list(self.network.parameters())
-        optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=BETAS, weight_decay=0.01, fused=True)
+        optimizer = torch.optim.AdamW(
+            weights, lr=self.rate, betas=self.betas, weight_decay=self.weight_decay, fused=True
+        )
+        checks = Checks(scale, ends=not self.trains_on)
         examples = tokens = steps = 0
+        held_out = [self._text(question, reply, 0, len(question)) for question, reply in self.held_out()]
         self.network.train()
-        while tokens < scale.tokens:
-            ids_BL, places_BL, learned_BL = self._batch(scale.batch_tokens)
+        while not checks.ended(tokens):
+            batch = self._batch()
             for group in optimizer.param_groups:
-                group["lr"] = self.rate * _schedule(tokens / scale.tokens)
-            logits_BLV = self.network(ids_BL[:, :-1], places_BL[:, :-1])
-            targets_BL = ids_BL[:, 1:].masked_fill(~learned_BL[:, 1:], -1)
-            loss = F.cross_entropy(logits_BLV.flatten(0, 1), targets_BL.flatten(), ignore_index=-1)
+                group["lr"] = self.rate * schedule(tokens)
+            loss = F.cross_entropy(self._logits(batch), batch.targets_N)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
-            examples, tokens, steps = examples + len(ids_BL), tokens + ids_BL.numel(), steps + 1
+            examples, tokens, steps = examples + self.batch_size, tokens + batch.tokens, steps + 1
+            if checks.due(tokens) and checks.add(tokens, self._right(held_out), len(held_out)):
+                self._at_pass = copy.deepcopy(self.network.state_dict())
         self.network.eval()
-        return Learned(examples, tokens, steps)
+        return Learned(examples, tokens, steps, checks.passed, checks.curve)
 
-    def _batch(self, size: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Draw examples up to `size` tokens; return ids, positions, and which tokens are in the loss."""
-        rows: list[tuple[Tokens, list[int], list[bool]]] = []
-        longest = 0
-        while True:
+    def rewind(self) -> bool:
+        if self._at_pass is None or not self.trains_on:
+            return False
+        self.network.load_state_dict(self._at_pass)
+        return True
+
+    def _logits(self, batch: Batch) -> Tensor:
+        logits_NV: Tensor = self.network(batch.ids_BL, batch.places_BL, batch.mask, chosen_N=batch.chosen_N)
+        return logits_NV
+
+    def _batch(self) -> Batch:
+        """Draw a batch for training."""
+        texts = []
+        for _ in range(self.batch_size):
             question, reply = self.example()
-            text = [*question, *reply, END]
-            longest = max(longest, len(text))
-            if rows and longest * (len(rows) + 1) > size:
-                break
-            learned = [self.whole] * len(question) + [True] * (len(reply) + 1)
-            rows.append((text, self.moved(self.places(text)), learned))
-        texts, places, learned_rows = zip(*rows, strict=True)
-        ids = [[self.ids[token] for token in text] for text in texts]
-        return self._tensor(ids), self._tensor(places), self._tensor(learned_rows).bool()
+            offset = self.offset(self.places([*question, *reply]))
+            texts.append(self._text(question, reply, offset, 0 if self.whole else len(question)))
+        return packed(texts, self.scale.device)
+
+    def _text(self, question: Tokens, reply: Tokens, offset: int, learned: int) -> Text:
+        tokens = [*question, *reply, END]
+        places = [place + offset if place else 0 for place in self.places(tokens)]
+        return Text([self.ids[token] for token in tokens], places, learned)
+
+    @torch.inference_mode()
+    def _right(self, texts: Sequence[Text]) -> int:
+        """Count the texts whose every learned token has the largest logit: those that greedy generation would write."""
+        right = 0
+        for start in range(0, len(texts), VALIDATION_BATCH):
+            batch = packed(texts[start : start + VALIDATION_BATCH], self.scale.device)
+            wrong = self._logits(batch).argmax(dim=-1) != batch.targets_N
+            right += int(batch.texts_N.max()) + 1 - len({*batch.texts_N[wrong].tolist()})
+        return right
 
     def _tensor(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return rows as a tensor, padded with zeros to the longest."""
-        width = max(map(len, rows))
-        return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=self.scale.device)
+        return torch.tensor(rows, device=self.scale.device)
 
     def answer(self, problems: Sequence[Problem]) -> list[Attempt]:
         attempts = []
@@ -195,7 +208,7 @@ class Language(Baseline):
         for _ in range(longest):
             if int(places_BL.max()) >= (self.rows or MAX_POSITIONS):
                 return  # out of positions
-            chosen = self.network(ids_BL, places_BL, cache)[:, -1].argmax(dim=-1).tolist()
+            chosen = self.network(ids_BL, places_BL, cache=cache)[:, -1].argmax(dim=-1).tolist()
             for row, token in zip(rows, chosen, strict=True):
                 replies[row].append(self.tokens[token])
             going = [i for i, row in enumerate(rows) if replies[row][-1] != END]
@@ -208,18 +221,10 @@ class Language(Baseline):
             places_BL = self._tensor([[self.places([*questions[row], *replies[row]])[-1]] for row in rows])
 
 
-def _schedule(done: float) -> float:
-    """Return the learning rate as a fraction of its maximum, at a fraction of the training."""
-    if done < WARMUP:
-        return max(done, 1e-3) / WARMUP
-    return FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * (done - WARMUP) / (1 - WARMUP))) / 2
+def schedule(tokens: int) -> float:
+    """Return the learning rate as a fraction of its maximum after so many tokens, whenever training ends.
 
-
-def _sinusoids(width: int) -> Tensor:
-    """Return the sinusoidal position embeddings of Vaswani et al. 2017."""
-    place_L1 = torch.arange(MAX_POSITIONS).unsqueeze(1)
-    rate_D = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
-    waves_LD = torch.zeros(MAX_POSITIONS, width)
-    waves_LD[:, 0::2] = torch.sin(place_L1 * rate_D)
-    waves_LD[:, 1::2] = torch.cos(place_L1 * rate_D)
-    return waves_LD
+    >>> [round(schedule(tokens), 2) for tokens in (0, 125_000, 1_000_000, 8_000_000, 32_000_000)]
+    [0.01, 0.5, 1.0, 0.5, 0.25]
+    """
+    return min(max(tokens / WARMUP, 0.01), 1.0, math.sqrt(FULL_RATE / max(tokens, 1)))

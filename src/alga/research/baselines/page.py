@@ -3,91 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import mean
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
 
 from alga.research import figures, markdown
 from alga.research.markdown import wrapped
+from alga.research.statistics import Interval, over_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Record = dict[str, Any]
+Counts = dict[str, list[int] | None]
 LEARNED: Final = 0.99  # of the sums within the training lengths
-DRAWN: Final = "means as lines, each seed as a faint dot"
+FAR: Final = 0.9  # at this share of right sums a method still counts as adding
+DRAWN: Final = "means over seeds with intervals, each seed as a faint dot"
+QUARTERS: Final = (0.25, 0.5, 0.75, 1.0)  # of the tokens, at which the curves are shown
 
 
 def page(content: dict[str, Any], figure: str, chains: str) -> str:
     """Return the page as Markdown; every number in it comes from the records."""
-    digits, records = content["scale"]["digits"], content["records"]
+    records = content["records"]
+    texts, loops = ([record for record in records if record["looped"] is looped] for looped in (False, True))
     return markdown.page(
         "compare",
         setting=content["setting"],
         scale=content["scale"],
-        digits=digits,
-        next_digits=digits + 1,
-        twice_digits=2 * digits,
+        digits=content["scale"]["digits"],
+        longer=content["longer"],
+        seeds=content["seeds"],
+        more_seeds=content["more_seeds"],
+        search_tokens=content["search_tokens"],
+        count=content["count"],
         figure=figure,
         chains=chains,
         quick="*A quick run only shows that everything works.*" if content["setting"] == "quick" else "",
-        table=table(records, digits),
-        order=_order(records, digits),
-        inside=_inside(records, digits),
-        by_carry=_by_carry(records, str(digits)),
+        table=table(texts) if texts else "None in these results.",
+        loops=table(loops) if loops else "None in these results.",
+        by_length=_by_length(records),
+        inside=_inside(records),
+        after=_after(records),
+        curves=_curves(records),
+        by_carry=_by_carry(records),
         search=_search(records),
+        given="\n".join(wrapped(f"- {record['title']}: {record['given']}.", "  ") for record in records),
         examples="\n".join(f"- {record['title']}: `{_example(record)}`" for record in records),
     )
 
 
-def table(records: Sequence[Record], digits: int, *, brief: bool = False) -> str:
+def table(records: Sequence[Record], *, brief: bool = False) -> str:
     """Return the table of methods; the brief one is for docs/results.md."""
-    lengths = [int(length) for length in records[0]["runs"][0]["lengths"]]
-    beyond = sorted({digits + 1, 2 * digits, 4 * digits, lengths[-1]} & {*lengths})
-    heads = ["method", "source", f"1 to {digits} digits", *(f"{length} digits" for length in beyond)]
-    heads += ["parameters", "examples", "seconds"]
-    heads += ["its authors report"] if brief else ["rate", "its authors report", "is given"]
+    heads = ["method", "source", "trained on", "tokens needed", "seeds that passed", "within", "1.5 times", "twice"]
+    heads += [f"{100 * FAR:.0f} % up to"]
+    heads += ["its authors report"] if brief else ["network", "rate", "seconds", "its authors report"]
     rows = []
     for record in records:
-        inside = mean(_within(record, digits))
-        row = [record["title"], record["source"], _percent(inside) + ("" if inside >= LEARNED else " †")]
-        row += [_percent(accuracy(record, length)) for length in beyond]
-        row += [f"{mean(run[key] for run in record['runs']):,.0f}" for key in ("parameters", "examples", "seconds")]
-        rows.append(
-            row + ([record["published"]] if brief else [f"{record['rate']:g}", record["published"], record["given"]])
-        )
+        runs, scale, digits = record["runs"], record["scale"], record["scale"]["digits"]
+        inside = mean(_within(record))
+        row = [record["title"], record["source"], f"up to {digits} digits", _tokens(runs)]
+        row += [f"{sum(run['passed'] is not None for run in runs)} of {len(runs)}"]
+        row += [_percent(inside) + ("" if inside >= LEARNED else " †")]
+        row += [_percent(accuracy(record, digits * times // 2)) for times in (3, 4)]
+        row += [_far(record)]
+        if not brief:
+            shape = f"{_layers(record)} of width {scale['width']}, {mean(run['parameters'] for run in runs):,.0f}"
+            row += [shape, f"{record['rate']:g}", f"{mean(run['seconds'] for run in runs):,.0f}"]
+        rows.append([*row, record["published"]])
     return f"{markdown.table(heads, *rows)}\n\n†: below {100 * LEARNED:.0f} % within its training lengths."
 
 
-def accuracy(record: Record, length: int) -> float | None:
+def accuracy(record: Record, length: int) -> Interval | None:
     """Return the share of right answers at a length over all seeds; None if no seed was tested."""
-    shares = _shares([run["lengths"][str(length)] for run in record["runs"]])
-    return mean(shares) if shares else None
+    return _interval([run["lengths"].get(str(length)) for run in record["runs"]])
 
 
 def figure(content: dict[str, Any]) -> Figure:
-    """Draw accuracy against length."""
-    series = [_series(record["title"], [run["lengths"] for run in record["runs"]]) for record in content["records"]]
-    trained = content["scale"]["digits"]
-    label = f"digits of each number (shaded: trained on up to {trained})"
-    panel = figures.Panel(label, "exact match", series, xscale="log", until=trained)
-    return figures.study([panel], f"Accuracy against length: {DRAWN}")
+    """Draw accuracy against length: the methods that extrapolate, and the others."""
+    panels = []
+    for further, trained in ((True, content["longer"]), (False, content["scale"]["digits"])):
+        records = [record for record in content["records"] if record["extrapolates"] is further]
+        if records:
+            label = f"digits of each number (shaded: trained on up to {trained})"
+            series = [_series(record["title"], [run["lengths"] for run in record["runs"]]) for record in records]
+            panels.append(figures.Panel(label, "exact match", series, xscale="log", until=trained, legend=True))
+    return figures.study(panels, f"Accuracy against length: {DRAWN}")
 
 
 def chains(content: dict[str, Any]) -> Figure:
     """Draw accuracy against the longest carry chain, within the training lengths and beyond."""
-    records, panels = content["records"], []
-    for digits in records[0]["runs"][0]["chains"]:
-        series = [_series(record["title"], [run["chains"][digits] for run in record["runs"]]) for record in records]
-        panels.append(figures.Panel(f"columns of the longest carry, {digits} digits", "exact match", series))
+    panels = []
+    for place, words in enumerate(("the training length", "1.5 times that")):
+        series = [_series(each["title"], [_chain(run, place) for run in each["runs"]]) for each in content["records"]]
+        panels.append(figures.Panel(f"columns of the longest carry, {words}", "exact match", series))
     return figures.study(panels, f"Accuracy against the longest carry: {DRAWN}")
 
 
-def _series(title: str, runs: Sequence[dict[str, list[int] | None]]) -> figures.Series:
-    """Return the shares of several seeds as a line of means and a dot for each seed."""
-    shares = {int(key): _shares([run[key] for run in runs]) for key in runs[0]}
-    means = [(x, mean(each)) for x, each in shares.items() if each]
-    singles = [(x, one) for x, each in shares.items() for one in each]
-    return figures.Series(title, [(x, (y, y, y)) for x, y in means], singles=singles)
+def _chain(run: Record, place: int) -> Counts:
+    found: Counts = list(run["chains"].values())[place]
+    return found
+
+
+def _series(title: str, runs: Sequence[Counts]) -> figures.Series:
+    """Return the shares of several seeds as a line of means with intervals and a dot for each seed."""
+    pairs = {int(key): [run[key] for run in runs] for key in runs[0]}
+    means = [(x, interval) for x, each in pairs.items() if (interval := _interval(each)) is not None]
+    singles = [(x, one) for x, each in pairs.items() for one in _shares(each)]
+    return figures.Series(title, means, singles=singles)
+
+
+def _interval(pairs: Sequence[list[int] | None]) -> Interval | None:
+    """Return the mean of the seeds' shares with its interval; an untested seed has nothing right, if any was tested."""
+    sizes = [pair[1] for pair in pairs if pair]
+    return over_seeds([(pair[0], pair[1]) if pair else (0, sizes[0]) for pair in pairs]) if sizes else None
 
 
 def _shares(pairs: Sequence[list[int] | None]) -> list[float]:
@@ -95,66 +122,121 @@ def _shares(pairs: Sequence[list[int] | None]) -> list[float]:
     return [pair[0] / pair[1] if pair else 0.0 for pair in pairs] if any(pairs) else []
 
 
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
+def _percent(value: Interval | float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, Interval):
+        return f"{100 * value.value:.1f} % ({100 * value.low:.0f} to {100 * value.high:.0f})"
+    return f"{100 * value:.1f} %"
 
 
 def _each(seeds: Sequence[float]) -> str:
     return ", ".join(f"{100 * seed:.1f}" for seed in seeds)
 
 
-def _order(records: Sequence[Record], digits: int) -> str:
-    """List the methods by accuracy just beyond their training; equal ones share a place."""
-    lengths = [int(n) for n in records[0]["runs"][0]["lengths"] if digits < int(n) <= 2 * digits]
-    scores: dict[float, list[str]] = {}
-    for record in records:
-        seeds = _of_seeds(record, lengths)
-        scores.setdefault(round(100 * mean(seeds), 1), []).append(f"{record['title']} ({_each(seeds)})")
-    lines = [f"{score:.1f} %: {', '.join(named)}" for score, named in sorted(scores.items(), reverse=True)]
-    return "\n".join(wrapped(f"{place}. {line}", "   ") for place, line in enumerate(lines, start=1))
+def _tokens(runs: Sequence[Record]) -> str:
+    """Return the median of the tokens that the seeds needed, in millions; those that did not pass needed more."""
+    needed = [run["passed"] or float("inf") for run in runs]
+    middle = median(needed)
+    most = max(run["tokens"] for run in runs)
+    return f"{middle / 1e6:.1f} million" if middle < float("inf") else f"over {most / 1e6:.0f} million"
 
 
-def _of_seeds(record: Record, lengths: Sequence[int]) -> list[float]:
-    """Return each seed's share of right answers over some lengths, 0 where untested."""
-    tested = [[run["lengths"][str(length)] or [0, 1] for length in lengths] for run in record["runs"]]
-    return [mean(right / of for right, of in each) for each in tested]
+def _layers(record: Record) -> str:
+    layers = record["scale"]["layers"]
+    return f"{layers} layer{'' if layers == 1 else 's'}"
 
 
-def _within(record: Record, digits: int) -> list[float]:
+def _far(record: Record) -> str:
+    """Return the length up to which, without a gap, the mean over seeds stays high."""
+    furthest = 0
+    for length in record["runs"][0]["lengths"]:
+        interval = accuracy(record, int(length))
+        if interval is None or interval.value < FAR:
+            break
+        furthest = int(length)
+    return f"{furthest} digits" if furthest else "no length"
+
+
+def _within(record: Record) -> list[float]:
     """Return each seed's share of right answers within the training lengths."""
-    return _of_seeds(record, [int(length) for length in record["runs"][0]["lengths"] if int(length) <= digits])
+    digits = record["scale"]["digits"]
+    inside = [length for length in record["runs"][0]["lengths"] if int(length) <= digits]
+    return [mean(_shares([run["lengths"][length]])[0] if run["lengths"][length] else 0.0 for length in inside)
+            for run in record["runs"]]  # fmt: skip
 
 
-def _inside(records: Sequence[Record], digits: int) -> str:
+def _by_length(records: Sequence[Record]) -> str:
+    """Return accuracy at every length as a table, a line for each length."""
+    lengths = records[0]["runs"][0]["lengths"]
+    rows = [[length, *(_percent(accuracy(record, int(length))) for record in records)] for length in lengths]
+    return markdown.table(["digits", *(record["title"] for record in records)], *rows)
+
+
+def _inside(records: Sequence[Record]) -> str:
     """List the methods that learned what they were trained on, and those that did not."""
     named: dict[bool, list[str]] = {True: [], False: []}
     for record in records:
-        seeds = _within(record, digits)
+        seeds = _within(record)
         named[mean(seeds) >= LEARNED].append(f"{record['title']} ({_percent(mean(seeds))}: {_each(seeds)})")
     lines = [f"- At least {100 * LEARNED:.0f} %: {', '.join(named[True]) or 'none'}."]
     lines += [f"- Below: {', '.join(named[False])}."] if named[False] else []
     return "\n".join(wrapped(line, "  ") for line in lines)
 
 
-def _by_carry(records: Sequence[Record], digits: str) -> str:
-    """Return accuracy by the longest carry as a table."""
-    chains = list(records[0]["runs"][0]["chains"][digits])
+def _after(records: Sequence[Record]) -> str:
+    """Return the methods that trained on: how far they got when they passed, and at the end."""
     rows = []
     for record in records:
-        shares = [_shares([run["chains"][digits][chain] for run in record["runs"]]) for chain in chains]
-        rows.append([record["title"], *(_percent(mean(each)) for each in shares)])
-    return markdown.table(["longest carry, in columns", *chains], *rows)
+        if not record["extrapolates"]:
+            continue
+        passed = [{**run, **run["at_pass"]} for run in record["runs"] if "at_pass" in run]
+        for when, runs in (("when it passed", passed), ("at the end", record["runs"])):
+            if runs:
+                then, digits = {**record, "runs": runs}, record["scale"]["digits"]
+                proven = [run["certified"] for run in runs if run["certified"] is not None]
+                row = [record["title"], when, str(len(runs)), _percent(mean(_within(then)))]
+                row += [_percent(accuracy(then, digits * times // 2)) for times in (3, 4)]
+                rows.append([*row, _far(then), f"{sum(proven)} of {len(runs)}" if proven else "-"])
+    heads = ["method", "tested", "seeds", "within", "1.5 times", "twice", f"{100 * FAR:.0f} % up to", "proven"]
+    return markdown.table(heads, *rows) if rows else "None in these results."
+
+
+def _curves(records: Sequence[Record]) -> str:
+    """Return how validation went for methods of which a seed did not pass, at quarters of its tokens."""
+    rows = []
+    for record in records:
+        for seed, run in enumerate(record["runs"]):
+            if run["passed"] is not None or not run["curve"]:
+                continue
+            points = [run["curve"][max(0, round(part * len(run["curve"])) - 1)] for part in QUARTERS]
+            rows.append([record["title"], str(seed), *(f"{right} of {of}" for _, right, of in points)])
+    heads = ["method", "seed", *(f"after {100 * part:.0f} % of the tokens" for part in QUARTERS)]
+    return markdown.table(heads, *rows) if rows else "All seeds of all methods passed."
+
+
+def _by_carry(records: Sequence[Record]) -> str:
+    """Return accuracy by the longest carry at each method's training length as a table."""
+    most = max(len(_chain(record["runs"][0], 0)) for record in records)
+    rows = []
+    for record in records:
+        runs = [_chain(run, 0) for run in record["runs"]]
+        shares = [_shares([run[chain] for run in runs]) for chain in runs[0]]
+        cells = [_percent(mean(each)) if each else "-" for each in shares]
+        rows.append([record["title"], *cells, *[""] * (most - len(cells))])
+    return markdown.table(["longest carry, in columns", *map(str, range(most))], *rows)
 
 
 def _search(records: Sequence[Record]) -> str:
     """Return the search of the learning rates as a table."""
-    parts = list(dict.fromkeys(tried["part"] for tried in records[0]["search"]))
     rows = []
     for record in records:
-        tries = [[tried for tried in record["search"] if tried["part"] == part] for part in parts]
-        cells = [", ".join(f"{each['rate']:g}: {each['right']} of {each['of']}" for each in stage) for stage in tries]
-        rows.append([record["title"], *cells])
-    return markdown.table(["method", *(f"at 1/{part} of the compute" for part in parts)], *rows)
+        cells = []
+        for tried in record["search"]:
+            end = f"passed after {tried['passed'] / 1e6:.2f} million" if tried["passed"] else "did not pass"
+            cells.append(f"{tried['rate']:g}: {end}, {tried['right']} of {tried['of']}")
+        rows.append([record["title"], f"{record['rate']:g}", "; ".join(cells)])
+    return markdown.table(["method", "chosen", "rates tried"], *rows)
 
 
 def _example(record: Record) -> str:

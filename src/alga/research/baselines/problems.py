@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Final
 
 from alga.research.baselines.contract import Problem
 from alga.tasks.hard_sums import ABSORBING, CARRYING, NINES
 from alga.tasks.numbers import DIGITS
+
+EQUAL: Final = 0.5  # share of sums that are drawn with numbers of one length
+VALIDATED: Final = 400
+VALIDATION_SEED: Final = 2_000_000
 
 
 def added(first: str, second: str) -> str:
@@ -15,8 +20,15 @@ def added(first: str, second: str) -> str:
 
 
 def draw(rng: Random, digits: int) -> Problem:
-    """Draw a sum for training: two numbers of one length, from one to `digits` digits, all lengths alike."""
-    return of_length(rng, rng.randint(1, digits))
+    """Draw a sum for training, of numbers of up to `digits` digits: half of one length, half of any two lengths."""
+    first, second = rng.randint(1, digits), rng.randint(1, digits)
+    return (number(rng, first), number(rng, first if rng.random() < EQUAL else second))
+
+
+def validation(seed: int, digits: int) -> list[Problem]:
+    """Draw the sums that end a training once they are all right, by a generator of their own."""
+    rng = Random(seed + VALIDATION_SEED)
+    return [draw(rng, digits) for _ in range(VALIDATED)]
 
 
 def of_length(rng: Random, digits: int) -> Problem:
