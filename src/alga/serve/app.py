@@ -214,6 +214,11 @@ def _add_networks(app: FastAPI, pool: WorkerPool) -> None:
 
         return await respond(job)
 
+    @app.get("/v1/network", summary="Everything that a browser needs to run a network itself: shape, weights, prompts")
+    async def network(model: Model = None) -> Response:
+        name = model or registry.first
+        return await respond(lambda worker, _: worker.network(name), long=not registry.is_cached("network", name))
+
     @app.post("/v1/damage", summary="Change one weight of a copy, and certify it again")
     async def damaged(wanted: schemas.Damage) -> Response:
         problem, max_steps = wanted.problem, pool.limits.steps
