@@ -32,7 +32,7 @@ class Cells {
     this.across = this.turned ? contexts.length : columns.length;
     this.down = this.turned ? columns.length : contexts.length;
     this.wide = Math.min(24, this.frame.clientWidth / this.across);
-    this.high = this.turned ? Math.max(3, Math.min(24, 330 / this.down)) : Math.max(8, Math.min(24, 200 / this.down));
+    this.high = this.turned ? Math.max(2, Math.min(24, 220 / this.down)) : Math.max(8, Math.min(24, 200 / this.down));
   }
 
   corner(i) {

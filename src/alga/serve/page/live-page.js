@@ -27,3 +27,8 @@ live.near($("run-here"), async () => {
   live.sections.run = mountLive($("run-here"), { networks: offered, network: live.network, checker: new Checker() });
   await live.sections.run.open(offered.includes(first) ? first : offered[0]);
 });
+
+live.near($("smallest"), () => {
+  live.sections.smallest = mountSmallest($("smallest"), { network: live.network, checker: new Checker() });
+  return live.sections.smallest.open();
+});

@@ -86,7 +86,7 @@ function mountLive(element, { networks, network, checker }) {
     const shipped = here.changed.get(`${tensor}[${index}]`);
     part("changed").textContent = here.changed.size === 0 ? "All weights are as they ship." :
       `${said(here.changed.size)} of ${said(here.description.parameters)} weights changed${shipped === undefined ? "" : `; this one was ${shipped.toFixed(3)}`}.`;
-    able(part("reset"), here.changed.size > 0);
+    part("reset").setAttribute("aria-disabled", here.changed.size === 0);
   }
 
   function setWeight(tensor, index, value) {
@@ -141,14 +141,13 @@ function mountLive(element, { networks, network, checker }) {
     element.dataset.checked = "yes";
   }
 
-  const able = (button, on) => { button.disabled = !on; };
   part("network").addEventListener("change", () => open());
   part("prompt").addEventListener("input", () => here && look());
   part("hook").addEventListener("change", () => here && drawInside());
   part("tensor").addEventListener("change", () => chooseWeight(largest(part("tensor").value)));
   part("index").addEventListener("change", () => chooseWeight(weight()));
   part("value").addEventListener("input", () => { const { tensor, index } = weight(); setWeight(tensor, index, Number(part("value").value)); });
-  part("reset").addEventListener("click", reset);
+  part("reset").addEventListener("click", () => here?.changed.size && reset());
   part("check").addEventListener("click", () => here && check());
   cells.canvas.addEventListener("click", (event) => {
     const chosen = cells.at(event);
