@@ -25,7 +25,7 @@ from alga.solve.solver import Solver
 
 FEW: Final = 100  # problems; more are computed where long problems are
 PAGE: Final = Path(__file__).parent / "page"
-MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
 ANSWER_EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]

@@ -67,6 +67,7 @@ def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
         "weight": vars(weight),
         "levels": levels,
         "live": {each.run.name: live.network(each) for each in (solver, Solver.load(SMALLEST))},
+        "learned": json.loads((PAGE / "learned.json").read_text()),
     }
 
 

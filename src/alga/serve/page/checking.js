@@ -1,13 +1,13 @@
 "use strict";
-// Long work in a worker, so that the page stays usable: here, the check of every prompt of a network.
+// Long work in a worker, so that the page stays usable: the check of every prompt of a network, and training.
 //
 // This file is both sides. The page asks (`Checker`); in a worker there is no document, and the last lines answer.
 // What is found is "checked in this browser": no certificate, which also covers rounding on other machines.
 
-if (typeof document === "undefined" && typeof Forward === "undefined") importScripts("forward.js");
+if (typeof document === "undefined" && typeof Forward === "undefined") importScripts("forward.js", "trainer.js");
 
 const Checker = (() => {
-  const PARTS = ["forward.js", "checking.js"]; // of the worker
+  const PARTS = ["forward.js", "trainer.js", "checking.js"]; // of the worker
   const SLICE = 60; // milliseconds of work between two looks at the messages
 
   // A single file has no other file to load: the worker is made of the texts of its own scripts.
@@ -73,6 +73,20 @@ const Checker = (() => {
     postMessage({ number, texts, margins, wrong, least, seconds: (performance.now() - began) / 1000 });
   }
 
-  if (typeof document === "undefined") onmessage = ({ data }) => { checkAll(data); };
-  return Checker;
+  async function train({ number, train: { description, seed } }) {
+    latest = number;
+    const began = performance.now();
+    let slice = began;
+    for (const report of Trainer.course(description, seed)) {
+      if (performance.now() - slice < SLICE && !report.done) continue;
+      postMessage({ number, ...report, seconds: (performance.now() - began) / 1000 });
+      await new Promise((resolve) => setTimeout(resolve));
+      if (number !== latest) return;
+      slice = performance.now();
+    }
+    postMessage({ number, over: true });
+  }
+
+  if (typeof document === "undefined") onmessage = ({ data }) => { if (data.stop) latest = 0; else if (data.train) train(data); else checkAll(data); };
+  return Object.assign(Checker, { newWorker });
 })();

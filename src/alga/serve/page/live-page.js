@@ -22,8 +22,12 @@ live.near = (element, begin) => {
 };
 
 live.near($("run-here"), async () => {
-  const first = from.embedded ? from.content.domain.model : (state.catalogue ?? await from.models()).first;
-  const offered = from.embedded ? Object.keys(from.content.live) : (state.catalogue ?? await from.models()).models.filter((model) => model.engine !== "whole").map((model) => model.name);
+  let offered = ["addition", "smallest"], first = offered[0];
+  if (from.embedded) [offered, first] = [Object.keys(from.content.live), from.content.domain.model];
+  else {
+    const catalogue = state.catalogue ?? await from.models().catch(() => null); // too busy: the two that always ship
+    if (catalogue) [offered, first] = [catalogue.models.filter((model) => model.engine !== "whole").map((model) => model.name), catalogue.first];
+  }
   live.sections.run = mountLive($("run-here"), { networks: offered, network: live.network, checker: new Checker() });
   await live.sections.run.open(offered.includes(first) ? first : offered[0]);
 });
@@ -32,3 +36,11 @@ live.near($("smallest"), () => {
   live.sections.smallest = mountSmallest($("smallest"), { network: live.network, checker: new Checker() });
   return live.sections.smallest.open();
 });
+
+live.near($("learn"), () => {
+  const recorded = async () => (from.embedded ? from.content.learned : (await asked("learned.json")).json());
+  live.sections.learn = mountLearn($("learn"), { recorded });
+  return live.sections.learn.open();
+});
+
+live.near($("train-here"), () => { live.sections.train = mountTrainHere($("train-here"), { newWorker: Checker.newWorker }); });

@@ -127,10 +127,12 @@ function mountLive(element, { networks, network, checker }) {
     const { description, forward } = here, all = description.prompts.length, checked = version;
     part("status").textContent = `Checking in this browser: 0 of ${said(all)} …`;
     const found = await checker.check(description, forward.weights, (done, wrong) => {
+      part("status").ariaLive = "off"; // too fast to be read out
       if (checked === version) part("status").textContent = `Checking in this browser: ${said(done)} of ${said(all)}, ${said(wrong)} wrong …`;
     });
     if (!found || checked !== version) return;
     const right = all - found.wrong, changed = here.changed.size;
+    part("status").ariaLive = "polite";
     cells.show(description, found.texts.map((text, i) => text === `${description.outputs[i]}S`), prompt);
     part("status").className = found.wrong ? "verdict bad" : "verdict";
     const whose = changed ? ` with ${said(changed)} weight${changed > 1 ? "s" : ""} changed` : "";
