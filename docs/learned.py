@@ -46,14 +46,13 @@ def recorded(folder: Path) -> dict[str, Any]:
     contexts, columns = domain.axes
     for prompt, each in domain.items():  # the page writes prompts in this way
         assert prompt == (each.column if each.context is None else f"{each.context}{SEPARATOR}{each.column}")
-    steps, seed = kept[-1].step, run.config.training["seed"]
+    seed = run.config.training["seed"]
     size = f"{run.config.model.parameters:,} numbers"
     places = [(contexts.index(each.context), columns.index(each.column)) for each in domain.values()]
     return {
         "title": f"{recipe}: {size}",
-        "end": f"Recipe {recipe}, seed {seed}, {size}, a checkpoint every {kept[1].step:,} of {steps:,} steps. The network at "
-        f"the end was certified by the trainer on all {len(domain):,} prompts, with a margin of "
-        f"{certificate.least_margin:.2f}.",
+        "end": f"Recipe {recipe}, seed {seed}, {size}, a checkpoint every {kept[1].step:,} steps. The trainer "
+        f"certified the network at the end on all {len(domain):,} prompts, with a margin of {certificate.least_margin:.2f}.",
         "contexts": contexts,
         "columns": columns,
         "places": [row * len(columns) + place for row, place in places],

@@ -45,8 +45,8 @@ def test_entry_is_a_bit_per_prompt() -> None:
     "change",
     [
         {"prompts": 17}, {"prompts": 3}, {"prompts": 0}, {"prompts": "11"}, {"steps": [20, 0]}, {"steps": [0, 0]},
-        {"steps": [0]}, {"steps": [-1, 20]}, {"steps": [0, 20.5]}, {"losses": [None, "x"]}, {"losses": [None, 1]}, {"losses": [None]},
-        {"right": ["!!", "!!"]}, {"right": ["AAA=", "//8="]}, {"right": [None, None]}, {"right": 5},
+        {"steps": [0]}, {"steps": [-1, 20]}, {"steps": [0, 20.5]}, {"losses": [None, "x"]}, {"losses": [None, 1]},
+        {"losses": [None]}, {"right": ["!!", "!!"]}, {"right": ["AAA=", "//8="]}, {"right": [None, None]}, {"right": 5},
     ],
 )  # fmt: skip
 def test_damaged_file_is_refused_in_one_line(tmp_path: Path, change: dict[str, Any]) -> None:

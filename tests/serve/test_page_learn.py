@@ -74,4 +74,4 @@ class TestInTheBrowser:
         assert height is not None
         assert after is not None
         assert after["height"] == pytest.approx(height["height"], abs=30)
-        expect(part(page, "end")).to_have_text(re.compile("certified by the trainer"))
+        expect(part(page, "end")).to_have_text(re.compile("The trainer certified the network at the end"))
