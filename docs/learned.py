@@ -51,8 +51,9 @@ def recorded(folder: Path) -> dict[str, Any]:
     places = [(contexts.index(each.context), columns.index(each.column)) for each in domain.values()]
     return {
         "title": f"{recipe}: {size}",
-        "end": f"Recipe {recipe}, seed {seed}, {size}, a checkpoint every {kept[1].step:,} steps. The trainer "
-        f"certified the network at the end on all {len(domain):,} prompts, with a margin of {certificate.least_margin:.2f}.",
+        "end": f"Recipe {recipe}, seed {seed}, {size}, a checkpoint every {kept[1].step:,} steps. "
+        f"The trainer certified the network at the end on all {len(domain):,} prompts, "
+        f"margin {certificate.least_margin:.2f}.",
         "contexts": contexts,
         "columns": columns,
         "places": [row * len(columns) + place for row, place in places],

@@ -45,7 +45,7 @@ function mountLearn(element, { recorded }) {
   }
 
   async function open() {
-    part("told").textContent = "Loading two trainings …";
+    part("told").textContent = "Loading the training …";
     let found;
     try {
       found = await recorded();
