@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots patching prove coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots learned patching prove coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
 	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
+	@echo "make learned         the two trainings of the page's Watch it learn, into src/alga/serve/page (some minutes; can be stopped)"
 	@echo "make tools           exported folders in the real transformers, TransformerLens and nnsight (about 4 minutes)"
 	@echo "make patching        every head patched for every pair of contexts, and its part of docs/interpretability.md (some minutes)"
 	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
@@ -102,6 +103,9 @@ patching: .venv/.installed-train
 
 screenshots: .venv/.installed-dev
 	$(BIN)/python docs/screenshots.py
+
+learned: .venv/.installed-train
+	$(BIN)/python docs/learned.py
 
 tools: .venv/.installed-dev
 	ALGA_REQUIRE=tools $(BIN)/pytest -s -q tests/export/test_tools.py

@@ -59,7 +59,7 @@ def page(browser: Browser) -> Iterator[Page]:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     yield page
-    own = re.compile(r"^(http://127\.0\.0\.1:\d+/|file:///|data:)")
+    own = re.compile(r"^(http://127\.0\.0\.1:\d+/|file:///|data:|blob:null/)")
     assert [url for url in asked if not own.match(url)] == []
     page.close()
     assert [fault for fault in faults if "status of 4" not in fault] == []

@@ -18,7 +18,7 @@ import pytest
 from alga.base.errors import AlgaError
 from alga.network.step import Step
 from alga.runs import SHIPPED
-from alga.serve import content, damage, single
+from alga.serve import content, damage, live, single
 from alga.serve.events import TraceListener
 from alga.serve.limits import Limits
 from alga.serve.registry import ModelRegistry
@@ -174,7 +174,8 @@ def test_every_response_has_a_strict_content_policy(client: httpx.Client) -> Non
 
 def test_page_refers_to_no_other_site(client: httpx.Client) -> None:
     files = [path for path in sorted(single.PAGE.iterdir()) if path.suffix in (".html", ".css", ".js")]
-    assert len(files) == 12
+    named = re.findall(r'(?:href|src)="([\w-]+\.(?:css|js))"', (single.PAGE / "index.html").read_text())
+    assert {path.name for path in files} == {"index.html", *named}
     for path in files:
         assert client.get("/" if path.name == "index.html" else f"/{path.name}").text == path.read_text()
         links = set(re.findall(r"https?://[^\s'\"]+", path.read_text()))
@@ -218,10 +219,15 @@ def test_single_file_matches_the_network(tmp_path: Path, alga: Alga) -> None:
     html = out.read_text()
     policy = re.search(r'content-security-policy" content="([^"]*)"', html)
     assert policy is not None
-    for script in re.findall(r"<script>(.*?)</script>", html, re.DOTALL):
+    scripts = re.findall(r'<script data-file="[^"]+">(.*?)</script>', html, re.DOTALL)
+    assert len(scripts) == html.count("<script") - 2 > 10
+    for script in scripts:
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy[1]
     held = json.loads(re.search(r'id="alga-content">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
+    later = json.loads(re.search(r'id="alga-later">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
     network = Solver.load("comparison")
+    assert later["live"] == {name: live.network(Solver.load(name)) for name in ("comparison", "smallest")}
+    assert [len(run["right"]) > 20 for run in later["learned"]["runs"]]
     assert held["domain"] == json.loads(json.dumps(content.domain(network)))
     assert held["weight"] == vars(damage.default_weight(network))
     assert [level["amount"] for level in held["levels"]] == list(single.LEVELS)

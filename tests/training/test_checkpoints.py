@@ -9,7 +9,8 @@ import pytest
 
 from alga import runs
 from alga.base.errors import AlgaError
-from alga.runs import intermediate
+from alga.base.folders import Folder
+from alga.runs import intermediate, verdicts
 from alga.runs.weights import WEIGHTS
 from alga.solve.loading import load
 from alga.training.trainer import Training
@@ -53,6 +54,22 @@ def test_stopped_run_keeps_the_same_weights(tmp_path: Path, stops: list[int]) ->
     list(training.run())
     assert bits(training) == bits(whole)
     assert kept(tmp_path / "parts") == kept(tmp_path / "whole")
+
+
+def test_right_prompts_are_stored_at_each_kept_step(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    stored = verdicts.read(Folder(tmp_path / "run"))
+    assert [each.step for each in stored] == [0, 20, 40, 60]
+    assert [each.loss is None for each in stored] == [True, False, False, False]
+    domain = runs.load(tmp_path / "run").config.task.domain
+    for each in stored:
+        certificate = load(tmp_path / "run", checkpoint=each.step).certify()
+        wrong = {failure.prompt for failure in certificate.failures if failure.produced != f"{failure.expected}S"}
+        assert [prompt for prompt, right in zip(domain, each.right, strict=True) if not right] == [
+            prompt for prompt in domain if prompt in wrong
+        ]
+    assert sum(stored[0].right) < len(domain)
+    assert sum(stored[-1].right) > sum(stored[0].right)
 
 
 def test_kept_weights_are_never_certified(tmp_path: Path) -> None:

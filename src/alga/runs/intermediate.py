@@ -32,7 +32,7 @@ def name_of(step: int) -> str:
 
 def write(run: Folder, step: int, data: bytes) -> None:
     """Write the weights after so many steps; they are listed once they are on disk."""
-    inside = _inside(run, create=True)
+    inside = kept_folder(run, create=True)
     assert inside is not None
     inside.write(name_of(step), data)
     listed = _listed(inside) | {step: hashlib.sha256(data).hexdigest()}
@@ -42,13 +42,13 @@ def write(run: Folder, step: int, data: bytes) -> None:
 
 def steps(run: Folder) -> list[int]:
     """Return the steps whose weights were kept, in order."""
-    inside = _inside(run)
+    inside = kept_folder(run)
     return [] if inside is None else sorted(_listed(inside))
 
 
 def read(run: Folder, step: int, most: int) -> bytes:
     """Return the weights after so many steps; refuse more than `most` bytes, and others than those listed."""
-    inside = _inside(run)
+    inside = kept_folder(run)
     listed = {} if inside is None else _listed(inside)
     if inside is None or type(step) is not int or step not in listed:
         kept = sorted(listed)
@@ -62,7 +62,7 @@ def read(run: Folder, step: int, most: int) -> bytes:
     return data
 
 
-def _inside(run: Folder, create: bool = False) -> Folder | None:
+def kept_folder(run: Folder, create: bool = False) -> Folder | None:
     """Return the folder of the weights; a link in its place is not followed."""
     path, status = run.path / FOLDER, run.status(FOLDER)
     if status is None and not create:

@@ -25,7 +25,7 @@ from alga.solve.solver import Solver
 
 FEW: Final = 100  # problems; more are computed where long problems are
 PAGE: Final = Path(__file__).parent / "page"
-MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+MEDIA_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
 ANSWER_EXAMPLE: Final = {"engine": "table", **schemas.EXAMPLE, "answer": "74550", "steps": 5, "certified": True}
 
 Model = Annotated[str | None, Query(min_length=1, max_length=200, description="A network of `/v1/models`.")]
@@ -213,6 +213,11 @@ def _add_networks(app: FastAPI, pool: WorkerPool) -> None:
             return {"tensors": damage.weights(solver), "favourite": vars(damage.default_weight(solver))}
 
         return await respond(job)
+
+    @app.get("/v1/network", summary="Everything that a browser needs to run a network itself: shape, weights, prompts")
+    async def network(model: Model = None) -> Response:
+        name = model or registry.first
+        return await respond(lambda worker, _: worker.network(name), long=not registry.is_cached("network", name))
 
     @app.post("/v1/damage", summary="Change one weight of a copy, and certify it again")
     async def damaged(wanted: schemas.Damage) -> Response:

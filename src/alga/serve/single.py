@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from alga import export
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
-from alga.serve import content, damage
+from alga.serve import content, damage, live
 from alga.solve.solver import Solver
 from alga.tasks import Procedure, Situation
 from alga.tasks.procedure import SEPARATOR
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PAGE: Final = Path(__file__).parent / "page"
 LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # added to the damaged weight
 MOST_PROMPTS: Final = 5_000  # prompts: more would make a file of many megabytes
+SMALLEST: Final = "smallest"  # the page draws this network whole
 RERUN: Final = ("task", "from_right", "fill", "repeats", "start", "after", "written", "ending")  # of a copy's table
 
 
@@ -41,7 +42,7 @@ def page(solver: Solver, watch: Watch = unwatched) -> bytes:
         raise AlgaError(
             f"a page holds up to {MOST_PROMPTS:,} prompts, {task.name} has {len(task.domain):,}; use alga serve"
         )
-    return _one_file(_content(solver, watch)).encode()
+    return _one_file(_content(solver, watch), _later(solver)).encode()
 
 
 def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
@@ -66,6 +67,12 @@ def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
         "weight": vars(weight),
         "levels": levels,
     }
+
+
+def _later(solver: Solver) -> dict[str, Any]:
+    """Return what the page reads when it is scrolled to: networks to run in the browser, and recorded trainings."""
+    networks = {each.run.name: live.network(each) for each in (solver, Solver.load(SMALLEST))}
+    return {"live": networks, "learned": json.loads((PAGE / "learned.json").read_text())}
 
 
 def _inside(solver: Solver, cells: list[dict[str, Any]], watch: Watch) -> dict[str, Any]:
@@ -134,23 +141,32 @@ def _odd_prompts(procedure: Procedure, tables: list[dict[str, Any]]) -> dict[str
     return {f"{'null' if before is None else before} {column}": prompts[before, column] for before, column in odd}
 
 
-def _one_file(data: dict[str, Any]) -> str:
-    """Put the page's files and the data into one file, with a policy that allows nothing else."""
+def _one_file(data: dict[str, Any], later: dict[str, Any]) -> str:
+    """Put the page's files and the data into one file, with a policy that allows nothing else.
+
+    What is needed later comes last, so that the first answer does not wait for it.
+    """
     html = (PAGE / "index.html").read_text()
     styles = [(PAGE / name).read_text() for name in re.findall(r'<link rel="stylesheet" href="([^"]+)">', html)]
-    scripts = [(PAGE / name).read_text() for name in re.findall(r'<script src="([^"]+)" defer></script>', html)]
+    names = re.findall(r'<script src="([^"]+)" defer></script>', html)
+    scripts = {name: (PAGE / name).read_text() for name in names}
     policy = (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hashes(scripts.values())}; style-src {_hashes(styles)}; img-src data:; "
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="content-security-policy" content="{policy}">'
-    text = content.as_json(data).decode().replace("<", "\\u003c")
     html = re.sub(r'\n<(?:link rel="stylesheet"|script src=)[^\n]*', "", html)
     html = html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
     html = html.replace("</head>", "".join(f"<style>{text}</style>\n" for text in styles) + "</head>")
-    body = f'<script type="application/json" id="alga-content">{text}</script>\n'
-    body += "".join(f"<script>{text}</script>\n" for text in scripts)
+    body = _json_block("alga-content", data)
+    body += "".join(f'<script data-file="{name}">{text}</script>\n' for name, text in scripts.items())
+    body += _json_block("alga-later", later)
     return html.replace("</body>", f"{body}</body>")
+
+
+def _json_block(name: str, values: dict[str, Any]) -> str:
+    text = content.as_json(values).decode().replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
 def _hashes(texts: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from alga import runs
-from alga.serve import content
+from alga.serve import content, live
 from alga.serve.limits import Deadline, Limits, RefusedError
 from alga.serve.registry import ModelRegistry
 from alga.solve.calculator import Calculator
@@ -49,6 +49,10 @@ class Worker:
     def domain(self, name: str) -> bytes:
         """Return a network's domain as JSON."""
         return self.registry.cached("domain", name, lambda: content.as_json(content.domain(self.solver(name))))
+
+    def network(self, name: str) -> bytes:
+        """Return what a browser needs to run a network, as JSON."""
+        return self.registry.cached("network", name, lambda: content.as_json(live.network(self.solver(name))))
 
     def calculator(
         self, base: int | None, model: str | None, engine: str | None = None, *, damaged: Solver | None = None

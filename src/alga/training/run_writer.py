@@ -7,9 +7,10 @@ from pathlib import Path
 from alga import runs
 from alga.base import files
 from alga.base.folders import Folder
-from alga.runs import CHECKPOINT, Run, Weights, checksums, intermediate
+from alga.runs import CHECKPOINT, Run, Weights, checksums, intermediate, verdicts
 from alga.runs import config as configs
 from alga.runs.config import Config
+from alga.runs.verdicts import Verdict
 from alga.training import metrics
 from alga.training.checkpoint import Checkpoint
 from alga.training.metrics import Progress
@@ -76,10 +77,11 @@ class RunWriter:
         if self.folder is not None:
             checkpoint.save(self.folder, CHECKPOINT)
 
-    def keep_weights(self, step: int, weights: Weights) -> None:
-        """Keep the weights after so many steps."""
+    def keep(self, weights: Weights, verdict: Verdict) -> None:
+        """Keep the weights after so many steps, and which prompts they answer right."""
         if self.folder is not None:
-            intermediate.write(self.folder, step, weights.data)
+            intermediate.write(self.folder, verdict.step, weights.data)
+            verdicts.write(self.folder, verdict)
 
     def kept_steps(self) -> list[int]:
         """Return the steps whose weights were kept."""

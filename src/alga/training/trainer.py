@@ -24,6 +24,7 @@ from alga.network.texts import Texts
 from alga.runs import CHECKPOINT, WEIGHTS, Run, Weights, checksums
 from alga.runs import config as configs
 from alga.runs.config import Config, Recipe
+from alga.runs.verdicts import Verdict
 from alga.training import checks
 from alga.training.checkpoint import Checkpoint, settings_of
 from alga.training.configuration import available, configuration
@@ -224,10 +225,13 @@ class Training:
         return loss.item()
 
     def _keep_weights(self) -> None:
-        """Keep the current weights if it is time to."""
+        """Keep the current weights, and which prompts they answer right, if it is time to."""
         every = self.config.training.get("checkpoints", 0)
-        if every and self.step % every == 0:
-            self._writer.keep_weights(self.step, Weights.of(self.config, self.model))
+        if every and self.step % every == 0 and self.folder is not None:
+            wrong, loss = {*self.wrong_prompts()}, sum(self._losses) / max(1, len(self._losses))
+            right = tuple(prompt not in wrong for prompt in self.config.task.domain)
+            verdict = Verdict(self.step, loss if self._losses and math.isfinite(loss) else None, right)
+            self._writer.keep(Weights.of(self.config, self.model), verdict)
 
     def _check(self, began: float) -> Progress:
         domain = self.config.task.domain
