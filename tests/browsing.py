@@ -78,6 +78,13 @@ def fill(page: Page, a: str, b: str = "") -> None:
     page.click("#run")
 
 
+def choose_network(page: Page, name: str) -> None:
+    """Choose a network, which is an advanced option."""
+    if not page.evaluate("$('advanced').open"):
+        page.click("#advanced summary")
+    page.select_option("#model", name)
+
+
 def damage_weight(page: Page, amount: float) -> None:
     """Move the default weight; in a single file the slider indexes the stored amounts."""
     slider = page.locator("#amount")

@@ -41,8 +41,9 @@ function drawCertificate(certificate, name = "", missing = "") {
   $("words").replaceChildren(...words.map((text) => make("p", { textContent: text })));
   $("certificate-title").textContent = !certificate ? "The certificate" : certificate.certified ? "Why it is never wrong" : "Why it may be wrong";
   $("badge").className = certificate && !certificate.certified ? "badge bad" : "badge";
-  $("badge").textContent = !certificate ? "" : certificate.certified ? `✓ ${name}: ${certificate.strength} on all ${said(certificate.prompts)} prompts`
-    : `✗ ${name}: wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} prompts`;
+  $("badge").textContent = !certificate ? "" : certificate.certified ? `✓ ${name}: ${certificate.strength} on all ${said(certificate.prompts)} questions`
+    : certificate.strength === "sampled" && !certificate.wrong ? `✗ ${name}: only sampled, not certified`
+    : `✗ ${name}: wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} questions`;
   $("figures").textContent = !certificate ? "" : `${certificate.task}, base ${certificate.base}: ${said(certificate.parameters)} parameters, ${certificate.dtype}; weights ${certificate.sha256.slice(0, 16)}…`;
 }
 
@@ -76,7 +77,7 @@ async function laidOpen({ model, prompt, hurt }) {
 
 function drawInside({ prompt, number, hurt }, inside) {
   const cell = mind.byPrompt?.get(prompt);
-  $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the prompt ${prompt}`;
+  $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the question ${prompt}`;
   $("inside").dataset.prompt = prompt;
   drawTokens($("tokens"), inside ?? { prompt, text: cell?.text ?? state.result.steps[number - 1]?.text ?? "", expected: cell?.expected });
   if (inside) {

@@ -25,6 +25,7 @@ class Result {
   done = 0; // steps
   damage = null; // the report on the damaged copy
   refused = ""; // why no weight was changed
+  quiet = false; // shown without changing the address
 
   constructor(request, hurt, wanted, refused) {
     Object.assign(this, { request, hurt, wanted, refused });
