@@ -16,6 +16,18 @@ function drawNetwork() {
   drawCertificate(found.certificate, hurtHere ? `${network}, one weight moved` : network);
 }
 
+// What is asked for once and used in several places; after a failure it is asked for again.
+function once(map, key, ask) {
+  if (!map.has(key)) map.set(key, ask().catch((problem) => { map.delete(key); throw problem; }));
+  return map.get(key);
+}
+
+const opening = new Map();
+const networkOf = (name) => once(opening, name, async () => {
+  const [domain, certificate, weights] = await Promise.all([from.domain(name), from.certificate(name), from.weights(name)]);
+  return { domain, certificate, weights };
+});
+
 const fetched = new Set(); // requested for this result; failed requests are repeated with the next one
 
 async function fetchNetwork(name) {
@@ -23,8 +35,7 @@ async function fetchNetwork(name) {
   fetched.add(name);
   let failed = "";
   try {
-    const [domain, certificate, weights] = await Promise.all([from.domain(name), from.certificate(name), from.weights(name)]);
-    state.networks.set(name, { domain, certificate, weights });
+    state.networks.set(name, await networkOf(name));
   } catch (problem) {
     if (!(problem instanceof Refused)) throw problem;
     failed = problem.message;

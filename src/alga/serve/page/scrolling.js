@@ -82,9 +82,6 @@ function beginTour() {
   const linked = location.hash.startsWith("#tour-") && $(location.hash.slice(1));
   const settle = () => { if (linked && location.hash === `#${linked.id}`) linked.scrollIntoView({ behavior: "instant" }); }; // texts have grown
   networkOf(storyModel().name).then(claim).then(settle).catch(() => {});
-  networkOf(storyModel().name).then(() => networkOf("smallest")).then(({ certificate }) => {
-    document.querySelector("[data-fact=small]").textContent = said(certificate.parameters);
-  }).catch(() => {});
   settle();
   follow(0);
   document.documentElement.classList.add("smooth"); // from here on

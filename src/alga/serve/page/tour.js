@@ -13,18 +13,8 @@ const PARTS = [["tour-column", "Tour"], ["workbench", "Free play"], ["inside", "
   ["learn", "Watch it learn"], ["train-here", "Train one"], ["compare", "Compare"]];
 
 const stage = new Stage();
-const tour = { chapter: -1, networks: new Map(), sums: new Map(), hurt: BREAKS.indexOf(8) };
+const tour = { chapter: -1, sums: new Map(), copies: new Map(), hurt: BREAKS.indexOf(8) };
 
-// Question and answer that are needed by several chapters are asked for once.
-function once(map, key, ask) {
-  if (!map.has(key)) map.set(key, ask().catch((problem) => { map.delete(key); throw problem; }));
-  return map.get(key);
-}
-
-const networkOf = (name) => once(tour.networks, name, async () => {
-  const [domain, certificate] = await Promise.all([from.domain(name), from.certificate(name)]);
-  return { domain, certificate };
-});
 const sumOf = (name) => once(tour.sums, name, () => stage.trace(SUM));
 
 // --- the chapters ------------------------------------------------------------------------------------------------
@@ -129,11 +119,11 @@ async function breakIt(slot, live) {
   if (report && certificate.certified) says(`${SUM.join(" + ")} = ${traced}, right, as every sum is with this copy.`);
 }
 
-const brokenOnce = (amount) => once(tour.networks, `${storyModel().name} ${amount}`, () => brokenBy(storyModel().name, amount));
+const brokenOnce = (amount) => once(tour.copies, amount, () => brokenBy(storyModel().name, amount));
 const weightOf = ({ weight }) => `The weight went from ${weight.before.toFixed(2)} to ${weight.after.toFixed(2)}.`;
 
 async function brokenBy(name, amount) {
-  const { favourite } = await from.weights(name);
+  const { favourite } = (await networkOf(name)).weights;
   const report = await from.damage({ model: name, ...favourite, amount }, { verb: storyVerb(), operands: SUM });
   const result = new Result({ operands: SUM }, {}, 0, "");
   for (const { steps, ...problem } of report.solved.problems) {
@@ -151,6 +141,7 @@ async function showSmall(small, live) {
   chooseMode($("stage-modes"), stage.grid, "lead");
   const { certificate, domain } = stage.network;
   for (const [id, pressed] of [["tour-small-one", small], ["tour-large-one", !small]]) $(id).setAttribute("aria-pressed", String(pressed));
+  if (small) document.querySelector("[data-fact=small]").textContent = said(certificate.parameters);
   stage.count([[said(certificate.parameters), "numbers in it"], [said(certificate.prompts), "questions asked"], [said(certificate.certified ? 0 : certificate.wrong), "wrong"]]);
   says(`${certificate.certified ? strengthOf(certificate) : "Not certified."} Closest lead: ${certificate.least_margin.toFixed(1)} logits.`);
   if (!small) return;
