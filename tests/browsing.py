@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from alga.solve.solver import Solver
@@ -22,6 +23,9 @@ def address() -> Iterator[str]:
     from tests.serving import running
 
     with running() as (address, _):
+        for _ in range(10):  # on a busy machine, opening all networks may exceed the server's time limit
+            if httpx.get(f"{address}/v1/models", timeout=120).is_success:
+                break
         yield address
 
 

@@ -44,7 +44,8 @@ function drawProbabilities(place, inside) {
     });
     return table;
   });
-  place.replaceChildren(...tables);
+  const longest = Math.max(3, tables.length); // room for an output of carry, digit and stop is kept
+  place.replaceChildren(...tables, ...Array.from({ length: longest - tables.length }, () => make("div", { className: "blank" })));
 }
 
 function drawAttention(place, inside) {

@@ -39,6 +39,7 @@ function drawPaper() {
 
 function drawResultSheet() {
   const { problem, step } = state.result;
+  drawWhole(state.result);
   if (problem) drawSheet($("sheet"), problem, step ? step.index + 1 : 0);
   else clearSheet($("sheet"));
 }

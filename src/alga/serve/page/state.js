@@ -62,6 +62,7 @@ const state = {
   asked: 0, // the number of the latest question; answers to earlier ones are dropped
   hurt: null, // the damage in the latest question
   playing: false,
+  paper: "long", // the view of a problem that is made of many
   networks: new Map(), // by name: { domain, certificate, weights }
   insides: new Map(), looking: null, fetching: false,
   opened: null, // the step whose inside was opened last; the result if it has no steps
