@@ -93,7 +93,9 @@ def test_question_outside_the_domain_is_counted_as_new(page: Page, address: str)
     page.goto(address)
     until(page, "stage.steps >= 30")
     page.click("#stage-play")
-    new = page.evaluate("stage.result.steps.slice(0, stage.result.done).filter(({ prompt }) => /^20C/.test(prompt)).length")
+    new = page.evaluate(
+        "stage.result.steps.slice(0, stage.result.done).filter(({ prompt }) => /^20C/.test(prompt)).length"
+    )
     page.evaluate("stage.advance(200)")
     assert int(counter(page)["new ones"]) > new >= 0
 

@@ -86,7 +86,8 @@ async function laidOpen({ model, prompt, hurt }) {
   return found;
 }
 
-function drawInside({ prompt, number, hurt }, inside) {
+function drawInside(shown, inside) {
+  const { prompt, number, hurt } = shown;
   const cell = mind.byPrompt?.get(prompt);
   $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the question ${prompt}`;
   $("inside").dataset.prompt = prompt;
@@ -94,7 +95,9 @@ function drawInside({ prompt, number, hurt }, inside) {
   if (inside) {
     drawProbabilities($("probabilities"), inside);
     drawAttention($("attention"), inside);
+    flow.show(shown.model, inside, shown.hurt);
   } else {
+    flow.clear();
     const missing = hurt && from.embedded ? "The inside of a damaged network is not kept in this file." : "There is no more to see of this step.";
     $("probabilities").replaceChildren(make("p", { className: "missing", textContent: missing }));
     $("attention").replaceChildren();
@@ -106,4 +109,5 @@ function closeInside() {
   $("inside-title").textContent = "Inside a step";
   delete $("inside").dataset.prompt;
   for (const id of ["tokens", "probabilities", "attention"]) $(id).replaceChildren();
+  flow.clear();
 }

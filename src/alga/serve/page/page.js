@@ -159,6 +159,7 @@ async function begun() {
   offerModels();
   await restored;
   beginTour();
+  beginCompare();
   document.body.dataset.ready = "yes";
 }
 
