@@ -14,7 +14,8 @@ def rows(page: Page, kind: str) -> list[str]:
     """Return the rows of one kind, with their place: columns from the right that are empty are dots."""
     return page.evaluate(
         """kind => {
-          const cells = [...document.querySelectorAll("#long span")], width = getComputedStyle($("long")).gridTemplateColumns.split(" ").length;
+          const cells = [...document.querySelectorAll("#long span")];
+          const width = getComputedStyle($("long")).gridTemplateColumns.split(" ").length;
           const rows = Array.from({ length: cells.length / width }, (_, i) => cells.slice(i * width, (i + 1) * width));
           return rows.filter((row) => row[0].className.split(" ")[0] === kind)
             .map((row) => row.map((cell) => cell.textContent || ".").join("").replace(/^\\.+/, ""));

@@ -7,7 +7,7 @@ const FLOW = { left: 92, top: 24, column: 58, strip: 12, gap: 46, between: 30 };
 const flow = {
   shown: null, // { model, inside, activations }
   written: 0, // the token of the output that is being written
-  opened: "logits",
+  opened: "block 1: attention",
   timer: 0,
 
   // Every activation of a step by the name of its hook point, { shape, data }; null without weights here.

@@ -39,7 +39,7 @@ const CHAPTERS = [
     const { contexts, columns, cells } = stage.network.domain, first = cells.filter((cell) => contexts[cell.row] === null);
     stage.grid.blocks = [{ rows: [0, 0], places: [0, Math.max(...first.map((cell) => cell.place))] }, { rows: [1, contexts.length - 1], places: [0, columns.length - 1] }];
     stage.grid.draw();
-    says("Framed: first columns above, all later ones below, by the carry in what was written last.");
+    says("Framed: first columns, and all later ones.");
     stage.count([[said(first.length), "first columns"], [said(cells.length - first.length), `later: ${contexts.length - 1} × ${columns.length}`], [said(cells.length), "questions in all"]]);
   },
   async (live) => {
