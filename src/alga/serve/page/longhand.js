@@ -160,7 +160,7 @@ function choosePaper(name) {
     $(`tab-${which}`).tabIndex = which === name ? 0 : -1;
     $(`panel-${which}`).hidden = which !== name;
   }
-  for (const id of ["panels", "mind"]) $(id).classList.toggle("composed", composed); // heights that hold for every part
+  for (const id of ["panels", "inside", "mind"]) $(id).classList.toggle("composed", composed); // heights that hold for every part
 }
 
 for (const which of ["long", "work"]) {
