@@ -18,6 +18,7 @@ ADDITION = "#op=add&a=65785&b=8765&step=3"  # reads 15C77, writes 15S
 
 def test_flow_shows_the_attention_of_the_token_being_written(page: Page, place: str) -> None:
     page.goto(place + ADDITION)
+    page.locator("#flow").scroll_into_view_if_needed()
     expect(page.locator("#flow-picture .layer")).to_have_count(5)  # embedding, two blocks of two
     detail = Solver.load().step_decoder.detail("15C77", "15S")
     for written in range(3):
@@ -31,6 +32,7 @@ def test_flow_shows_the_attention_of_the_token_being_written(page: Page, place: 
 
 def test_layer_opens_by_mouse_and_key(page: Page, place: str) -> None:
     page.goto(place + ADDITION)
+    page.locator("#flow").scroll_into_view_if_needed()
     page.locator("[data-layer='block 1: attention']").click()
     expect(page.locator("#flow-open h4")).to_have_text("block 1: attention")
     weights = Solver.load().step_decoder.detail("15C77", "15S").attention[0, 0, 5]
@@ -45,6 +47,7 @@ def test_layer_opens_by_mouse_and_key(page: Page, place: str) -> None:
 
 def test_strips_show_activations_where_the_weights_are_here(page: Page, address: str) -> None:
     page.goto(address + ADDITION)
+    page.locator("#flow").scroll_into_view_if_needed()
     expect(page.locator("#flow-picture .layer")).to_have_count(5)
     page.evaluate(
         """() => {
@@ -62,6 +65,7 @@ def test_strips_show_activations_where_the_weights_are_here(page: Page, address:
 
 def test_flow_follows_the_tokens(page: Page, address: str) -> None:
     page.goto(address + ADDITION)
+    page.locator("#flow").scroll_into_view_if_needed()
     page.click("#flow-tokens >> text=Token by token")
     expect(page.locator("#flow-picture .wrote")).to_have_text("S")
     expect(page.locator("#flow-tokens [aria-pressed=true]")).to_have_text("writes S")

@@ -9,6 +9,7 @@ const flow = {
   written: 0, // the token of the output that is being written
   opened: "block 1: attention",
   timer: 0,
+  near: false, // whether it is on screen, or almost
 
   // Every activation of a step by the name of its hook point, { shape, data }; null without weights here.
   async activations(model, prompt, text) {
@@ -50,7 +51,9 @@ const flow = {
     return rows.map((row) => ({ ...row, strip: activations?.[row.hook] ?? null }));
   },
 
+  // Off screen it is not drawn: steps may pass fast.
   draw() {
+    if (!this.shown || !this.near) return;
     const { inside } = this.shown, tokens = inside.tokens.map(shownToken), begin = inside.tokens.indexOf("\n"), from = begin + this.written;
     Object.assign(FLOW, innerWidth < 560 ? { left: 78, column: 33 } : { left: 92, column: 58 });
     const { left, top, column, gap, between } = FLOW, rows = this.rows();
@@ -143,3 +146,5 @@ const flow = {
     }, 900);
   },
 };
+
+new IntersectionObserver(([entry]) => { flow.near = entry.isIntersecting; flow.draw(); }, { rootMargin: "300px" }).observe($("flow"));
