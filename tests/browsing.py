@@ -24,7 +24,9 @@ def address() -> Iterator[str]:
 
     with running() as (address, _):
         for _ in range(10):  # on a busy machine, opening all networks may exceed the server's time limit
-            if httpx.get(f"{address}/v1/models", timeout=120).is_success:
+            models = httpx.get(f"{address}/v1/models", timeout=120)
+            damaged = httpx.post(f"{address}/v1/damage", json={"amount": 1}, timeout=120)
+            if models.is_success and damaged.is_success:
                 break
         yield address
 
