@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots learned patching prove coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots animation page-records learned patching prove coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -23,7 +23,9 @@ help:
 	@echo "make bench-training  fast against paper recipe and its earlier version, one run (about 15 minutes)"
 	@echo "make bench           every way of adding side by side, 100 to 10^8 digits, one run (about 4 minutes)"
 	@echo "make train-all       train all shipped networks again from their seeds, into runs/shipped (under an hour)"
-	@echo "make screenshots     the page at desktop and phone width, light and dark, into docs/figures (needs chromium)"
+	@echo "make screenshots     the page and each step of its tour, desktop and phone, light and dark, into docs/figures (needs chromium)"
+	@echo "make animation       the page as a short animation, docs/figures/page.webp (needs chromium)"
+	@echo "make page-records    what the page compares, from results/compare.json and the network whole"
 	@echo "make learned         the two trainings of the page's Watch it learn, into src/alga/serve/page (some minutes; can be stopped)"
 	@echo "make tools           exported folders in the real transformers, TransformerLens and nnsight (about 4 minutes)"
 	@echo "make patching        every head patched for every pair of contexts, and its part of docs/interpretability.md (some minutes)"
@@ -106,6 +108,12 @@ screenshots: .venv/.installed-dev
 
 learned: .venv/.installed-train
 	$(BIN)/python docs/learned.py
+
+animation: .venv/.installed-dev
+	$(BIN)/python docs/screenshots.py --animation
+
+page-records: .venv/.installed-train
+	$(BIN)/python docs/page_records.py
 
 tools: .venv/.installed-dev
 	ALGA_REQUIRE=tools $(BIN)/pytest -s -q tests/export/test_tools.py

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from alga.solve.solver import Solver
@@ -22,6 +23,11 @@ def address() -> Iterator[str]:
     from tests.serving import running
 
     with running() as (address, _):
+        for _ in range(10):  # on a busy machine, opening all networks may exceed the server's time limit
+            models = httpx.get(f"{address}/v1/models", timeout=120)
+            damaged = httpx.post(f"{address}/v1/damage", json={"amount": 1}, timeout=120)
+            if models.is_success and damaged.is_success:
+                break
         yield address
 
 
@@ -76,6 +82,13 @@ def fill(page: Page, a: str, b: str = "") -> None:
     if b:
         page.fill("#b", b)
     page.click("#run")
+
+
+def choose_network(page: Page, name: str) -> None:
+    """Choose a network, which is an advanced option."""
+    if not page.evaluate("$('advanced').open"):
+        page.click("#advanced summary")
+    page.select_option("#model", name)
 
 
 def damage_weight(page: Page, amount: float) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import damage_weight, fill
+from tests.browsing import choose_network, damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -68,18 +68,18 @@ def test_grid_is_complete_and_each_cell_opens(page: Page, place: str) -> None:
     grid = page.locator("#grid")
     expect(grid).to_have_attribute("data-cells", "2300")
     expect(grid).to_have_attribute("data-wrong", "0")
-    expect(page.locator("#count")).to_have_text("2,300 prompts, none wrong")
+    expect(page.locator("#count")).to_have_text("2,300 questions, none wrong")
     spot = page.evaluate(
         "(() => { const [x, y] = mind.corner(mind.byPrompt.get('19C99')); return { x: x + 3, y: y + 3 }; })()"
     )
     grid.click(position=spot)
-    expect(page.locator("#cell")).to_contain_text("the prompt is 19C99, it writes 19S")
+    expect(page.locator("#cell")).to_contain_text("the question is 19C99, it writes 19S")
     expect(page.locator("#inside")).to_have_attribute("data-prompt", "19C99")
 
 
 def test_damaged_network_loses_its_certificate_until_healed(page: Page, place: str) -> None:
     page.goto(place)
-    expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
+    expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 questions")
     expect(page.locator("#index")).to_have_value("393")
     damage_weight(page, 8)
     expect(page.locator("#badge")).to_contain_text("wrong on")
@@ -90,7 +90,7 @@ def test_damaged_network_loses_its_certificate_until_healed(page: Page, place: s
     expect(page.locator("#verdict")).to_contain_text("would be right")
     expect(page.locator("#steps .bad")).not_to_have_count(0)
     page.click("#heal")
-    expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 prompts")
+    expect(page.locator("#badge")).to_have_text("✓ addition: proven on all 2,300 questions")
     expect(page.locator("#grid")).to_have_attribute("data-wrong", "0")
     expect(page.locator("#verdict")).to_have_text("")
 
@@ -163,7 +163,7 @@ def test_other_operations_and_errors_are_shown(page: Page, address: str) -> None
     page.select_option("#operation", "divmod")
     expect(page.locator("#answer")).to_have_text("0 remainder 37")
     page.select_option("#operation", "add")
-    page.select_option("#model", "addition-base-16")
+    choose_network(page, "addition-base-16")
     fill(page, "ff", "1")
     expect(page.locator("#answer")).to_have_text("100")
     expect(page.locator("#grid")).to_have_attribute("data-cells", "8960")

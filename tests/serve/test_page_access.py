@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import damage_weight, fill
+from tests.browsing import choose_network, damage_weight, fill
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -78,7 +78,7 @@ def test_bases_are_labelled(page: Page, address: str) -> None:
     expect(page.locator("#model optgroup")).to_have_count(4)
     labels = page.locator("#model optgroup").evaluate_all("groups => groups.map((group) => group.label)")
     assert labels == ["base 2", "base 8", "base 10", "base 16"]
-    page.select_option("#model", "addition-base-16")
+    choose_network(page, "addition-base-16")
     expect(page.locator("label[for=a]")).to_have_text("First number, base 16")
     expect(page.locator("label[for=b]")).to_have_text("Second number, base 16")
     expect(page.locator("#a")).to_have_attribute("inputmode", "text")

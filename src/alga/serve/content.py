@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from alga.base.errors import AlgaError
@@ -61,6 +62,7 @@ def domain(solver: Solver) -> dict[str, Any]:
         "summary": domain.summary,
         "contexts": contexts,
         "columns": columns,
+        **_axes(solver, contexts),
         "cells": [
             {
                 "prompt": instance.prompt,
@@ -73,6 +75,18 @@ def domain(solver: Solver) -> dict[str, Any]:
             for instance in domain.values()
         ],
     }
+
+
+def _axes(solver: Solver, contexts: Sequence[str | None]) -> dict[str, Any]:
+    """Return how the axes of the grid read: the sign between two digits, and what each context carries over."""
+    procedure = solver.procedure
+    if not has_digit_columns(solver) or procedure.layout.arity != 2:
+        return {}
+    named: dict[str, Any] = {"sign": procedure.sign}
+    if procedure.layout.from_right and all(procedure.written(context) for context in contexts if context):
+        named["carries"] = [carry(procedure, context) if context else "" for context in contexts]
+        named["carried"] = "borrow" if "-" in named["carries"] else "carry"
+    return named
 
 
 def step(solver: Solver, prompt: str) -> dict[str, Any]:

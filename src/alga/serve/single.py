@@ -18,7 +18,7 @@ from alga import export
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
 from alga.serve import content, damage, live
-from alga.solve.solver import Solver
+from alga.solve.solver import DEFAULT_MODEL, Solver
 from alga.tasks import Procedure, Situation
 from alga.tasks.procedure import SEPARATOR
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PAGE: Final = Path(__file__).parent / "page"
 LEVELS: Final = (-4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 4.0, 8.0)  # added to the damaged weight
 MOST_PROMPTS: Final = 5_000  # prompts: more would make a file of many megabytes
-SMALLEST: Final = "smallest"  # the page draws this network whole
+SMALLEST: Final = "smallest"  # the page draws this network whole, and the tour ends with it
 RERUN: Final = ("task", "from_right", "fill", "repeats", "start", "after", "written", "ending")  # of a copy's table
 
 
@@ -66,6 +66,25 @@ def _content(solver: Solver, watch: Watch) -> dict[str, Any]:
         "inside": inside,
         "weight": vars(weight),
         "levels": levels,
+        "others": _others(solver),
+    }
+
+
+def _others(solver: Solver) -> dict[str, Any]:
+    """Return the smallest network's answers, certificate and table, for the tour of the page of addition."""
+    if solver.run.name != DEFAULT_MODEL or not solver.certified:
+        return {}
+    other = Solver.load(SMALLEST)
+    certificate = other.run.certificate
+    if certificate is None or not other.certified:
+        return {}
+    table = json.loads(export.table(other))
+    return {
+        SMALLEST: {
+            "domain": content.domain(other),
+            "certificate": content.certificate(certificate, base=other.procedure.layout.base),
+            "table": {key: table[key] for key in RERUN},
+        }
     }
 
 

@@ -15,8 +15,8 @@ function request() {
   };
 }
 
-async function calculate({ step = 1, hurt = state.hurt, refused = "" } = {}) {
-  const result = new Result(request(), hurt, step, refused), number = ++state.asked;
+async function calculate({ step = 1, hurt = state.hurt, refused = "", quiet = false } = {}) {
+  const result = Object.assign(new Result(request(), hurt, step, refused), { quiet }), number = ++state.asked;
   const current = () => number === state.asked;
   const show = () => { if (current()) put(result); };
   const late = setTimeout(() => { if (result.answer) show(); else if (current()) $("working").textContent = "Calculating …"; }, GRACE);

@@ -26,7 +26,7 @@ function percent(chance) {
 function marginOf(ranked, i, { text, expected }) {
   const wrong = [...text].findIndex((token, j) => token !== expected?.[j]);
   const lead = (a, b) => Math.log(a.chance / b.chance).toFixed(1);
-  if (wrong < 0 || i < wrong) return `margin ${lead(ranked[0], ranked[1])}`;
+  if (wrong < 0 || i < wrong) return `lead ${lead(ranked[0], ranked[1])}`;
   const right = i === wrong && ranked.find(({ token }) => token === expected?.[i]);
   return right ? `wrong, ${shownToken(right.token)} is ${lead(ranked[0], right)} behind` : i === wrong ? "wrong" : "after a wrong one";
 }
@@ -44,7 +44,8 @@ function drawProbabilities(place, inside) {
     });
     return table;
   });
-  place.replaceChildren(...tables);
+  const longest = Math.max(3, tables.length); // room for an output of carry, digit and stop is kept
+  place.replaceChildren(...tables, ...Array.from({ length: longest - tables.length }, () => make("div", { className: "blank" })));
 }
 
 function drawAttention(place, inside) {

@@ -1,11 +1,20 @@
 "use strict";
-// Every prompt there is on one canvas: contexts by columns, coloured by margin, wrong ones red and crossed.
+// Every question there is on one canvas: what the network wrote last, by the next column of digits.
+// One colour scale for all networks. Three ways to colour: right or wrong, the lead over the runner-up, what a sum has met.
+
+const LEAD = { least: 0.1, most: 40 }; // logits at either end of the scale, which is logarithmic
+const TRAIL = 14; // questions of a running sum that still glow
 
 class Mind {
-  constructor(canvas, frame, chosen, told) {
-    Object.assign(this, { canvas, frame, chosen, told });
+  // `legend` has the elements beside the canvas; `turns`: on a phone, columns go down; `tall()`: pixels for all rows.
+  constructor(canvas, frame, { chosen, told, legend, turns = true, tall = () => 380 }) {
+    Object.assign(this, { canvas, frame, chosen, told, legend, turns, tall });
+    this.mode = "right";
     this.used = null; // the cell of the current step
     this.cursor = null; // the cell that the user selected
+    this.met = new Map(); // cells that a sum has reached: the number of the step
+    this.asked = Infinity; // cells coloured so far, while all are asked one after the other
+    this.blocks = []; // outlined parts: { rows: [from, to], places: [from, to] }
     canvas.addEventListener("click", (event) => this.point(event));
     canvas.addEventListener("mousemove", (event) => this.hover(event));
     canvas.addEventListener("mouseleave", () => this.tell());
@@ -20,29 +29,30 @@ class Mind {
     this.domain = domain;
     this.byPrompt = new Map(domain.cells.map((cell) => [cell.prompt, cell]));
     this.byPlace = new Map(domain.cells.map((cell) => [`${cell.row},${cell.place}`, cell]));
-    this.most = domain.cells.reduce((most, cell) => (this.wrong(cell) ? most : Math.max(most, cell.margin ?? 0)), 1);
     this.cursor = this.cursor && (this.byPrompt.get(this.cursor.prompt) ?? null);
     this.used = this.used && (this.byPrompt.get(this.used.prompt) ?? null);
     const wrong = domain.cells.filter((cell) => this.wrong(cell)).length;
     this.canvas.dataset.cells = domain.cells.length;
     this.canvas.dataset.wrong = wrong;
-    document.getElementById("count").textContent = `${domain.cells.length.toLocaleString("en")} prompts, ${wrong ? wrong.toLocaleString("en") : "none"} wrong`;
-    document.getElementById("legend-high").textContent = `margin ${this.most.toFixed(0)}`;
+    this.legend.count.textContent = `${domain.cells.length.toLocaleString("en")} questions, ${wrong ? wrong.toLocaleString("en") : "none"} wrong`;
     this.draw();
     this.tell();
   }
 
   clear() {
     Object.assign(this, { domain: null, byPrompt: null, used: null, cursor: null });
-    for (const name of Object.keys(this.canvas.dataset)) delete this.canvas.dataset[name];
+    for (const name of ["cells", "wrong", "used"]) delete this.canvas.dataset[name];
     this.canvas.getContext("2d").clearRect(0, 0, this.canvas.width, this.canvas.height);
-    document.getElementById("count").textContent = document.getElementById("legend-high").textContent = "";
+    this.legend.count.textContent = "";
     this.tell();
   }
 
   wrong = (cell) => cell.text !== cell.expected;
-  // Cubed, so that small differences between clear decisions are visible.
-  share = (cell) => ((cell.margin ?? 0) / this.most) ** 3;
+
+  setMode(mode) {
+    this.mode = this.canvas.dataset.mode = mode;
+    this.draw();
+  }
 
   use(prompt) {
     this.used = this.byPrompt?.get(prompt) ?? null;
@@ -55,11 +65,12 @@ class Mind {
   measure() {
     const { contexts, columns } = this.domain;
     const width = this.frame.clientWidth;
-    this.turned = width < 600 && columns.length > contexts.length; // on a phone, columns go down
+    this.turned = this.turns && width < 600 && columns.length > contexts.length; // on a phone, columns go down
     const [across, down] = this.turned ? [contexts.length, columns.length] : [columns.length, contexts.length];
-    const labels = this.turned ? { left: 26, top: 18 } : { left: 34, top: 18 };
+    this.halves = halvesOf(this.domain);
+    const labels = this.turned ? { left: 30, top: this.halves.length ? 32 : 18 } : { left: this.halves.length ? 50 : 34, top: 18 };
     const wide = (width - labels.left - 3) / across; // however narrow: the whole domain must fit
-    const high = this.turned ? Math.max(4, Math.min(9, 560 / down)) : Math.max(6, Math.min(16, 380 / down));
+    const high = this.turned ? Math.max(4, Math.min(9, 560 / down)) : Math.max(4, Math.min(20, this.tall() / down));
     Object.assign(this, { across, down, labels, wide: Math.min(wide, 46), high });
   }
 
@@ -74,48 +85,49 @@ class Mind {
     const { canvas, wide, high, labels } = this;
     const ratio = window.devicePixelRatio || 1;
     const width = Math.ceil(labels.left + this.across * wide + 3), height = Math.ceil(labels.top + this.down * high + 3);
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== size[0] || canvas.height !== size[1]) {
+      [canvas.width, canvas.height] = size;
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+    }
     const pen = canvas.getContext("2d");
-    pen.scale(ratio, ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
     const style = getComputedStyle(document.documentElement);
     const named = (name) => style.getPropertyValue(name).trim();
-    const colour = colours();
+    const ink = this.inks(named), card = named("--card"), crossed = wide > 5 && high > 8;
     const gap = wide > 5 && high > 5 ? 1 : Math.min(0.4, wide / 8);
-    for (const cell of this.domain.cells) {
-      const [x, y] = this.corner(cell);
-      pen.fillStyle = this.wrong(cell) ? named("--wrong") : colour(this.share(cell));
+    this.domain.cells.forEach((cell, i) => {
+      const [x, y] = this.corner(cell), wrong = this.wrong(cell) && i < this.asked;
+      pen.fillStyle = wrong ? ink.wrong : i < this.asked ? ink.of(cell) : ink.unasked;
       pen.fillRect(x, y, wide - gap, high - gap);
-      if (this.wrong(cell) && wide > 5 && high > 8) {
-        pen.strokeStyle = named("--card");
-        pen.beginPath();
-        pen.moveTo(x + 1.5, y + 1.5);
-        pen.lineTo(x + wide - gap - 1.5, y + high - gap - 1.5);
-        pen.moveTo(x + wide - gap - 1.5, y + 1.5);
-        pen.lineTo(x + 1.5, y + high - gap - 1.5);
-        pen.stroke();
-      }
-    }
-    this.write(pen, named("--soft"));
+      if (!wrong || !crossed) return;
+      pen.strokeStyle = card;
+      pen.beginPath();
+      pen.moveTo(x + 1.5, y + 1.5);
+      pen.lineTo(x + wide - gap - 1.5, y + high - gap - 1.5);
+      pen.moveTo(x + wide - gap - 1.5, y + 1.5);
+      pen.lineTo(x + 1.5, y + high - gap - 1.5);
+      pen.stroke();
+    });
+    writeAxes(this, pen, named("--soft"));
+    for (const block of this.blocks) this.frameBlock(pen, block, named("--now-line"));
     this.outline(pen, this.used, named("--mark"), named("--ink"));
-    if (this.cursor && this.cursor !== this.used) this.outline(pen, this.cursor, named("--ink"), named("--card"));
-    this.scale(colour);
+    if (this.cursor && this.cursor !== this.used) this.outline(pen, this.cursor, named("--ink"), card);
+    drawLegend(this, named);
   }
 
-  write(pen, ink) {
-    const { contexts, columns } = this.domain;
-    pen.fillStyle = ink;
-    pen.font = "10px system-ui, sans-serif";
-    const every = (step, room) => Math.max(1, Math.ceil(room / step));
-    const name = (context) => (context === null ? "first" : context);
-    const [acrossNames, downNames] = this.turned ? [contexts.map(name), columns] : [columns, contexts.map(name)];
-    const skip = every(this.wide, this.turned ? 15 : 22), skipDown = every(this.high, 11);
-    pen.textAlign = "center";
-    acrossNames.forEach((text, i) => i % skip || pen.fillText(this.turned && text === "first" ? "1st" : text, this.labels.left + (i + 0.5) * this.wide, 11));
-    pen.textAlign = "right";
-    downNames.forEach((text, i) => i % skipDown || pen.fillText(text, this.labels.left - 5, this.labels.top + (i + 0.5) * this.high + 3.5));
+  // What colours a cell that is right.
+  inks(named) {
+    const wrong = named("--wrong"), unasked = named("--unasked");
+    if (this.mode === "lead") {
+      const colour = colours();
+      return { wrong, unasked, of: (cell) => colour(leadShare(cell.margin)) };
+    }
+    if (this.mode === "right") return { wrong, unasked, of: () => named("--right") };
+    const now = Math.max(0, ...this.met.values()), met = named("--met"), fresh = named("--mark");
+    return { wrong, unasked, of: ({ prompt }) => (!this.met.has(prompt) ? unasked : now - this.met.get(prompt) < TRAIL ? fresh : met) };
   }
 
   outline(pen, cell, colour, halo) {
@@ -129,12 +141,12 @@ class Mind {
     pen.lineWidth = 1;
   }
 
-  scale(colour) {
-    const canvas = document.getElementById("scale"), pen = canvas.getContext("2d");
-    for (let x = 0; x < canvas.width; x++) {
-      pen.fillStyle = colour((x / canvas.width) ** 3);
-      pen.fillRect(x, 0, 1, canvas.height);
-    }
+  frameBlock(pen, { rows, places }, colour) {
+    const [x, y] = this.corner({ row: rows[0], place: places[0] }), [right, bottom] = this.corner({ row: rows[1], place: places[1] });
+    pen.strokeStyle = colour;
+    pen.lineWidth = 2;
+    pen.strokeRect(x - 1, y - 1, right - x + this.wide + 1, bottom - y + this.high + 1);
+    pen.lineWidth = 1;
   }
 
   at(event) {
@@ -177,7 +189,7 @@ class Mind {
     const context = this.domain.contexts[cell.row], column = this.domain.columns[cell.place];
     const where = context === null ? `First column ${column}` : `After ${context}, column ${column}`;
     const verdict = this.wrong(cell) ? `wrong: it writes ${cell.text || "nothing"}, and ${cell.expected} would be right` : `it writes ${cell.text}`;
-    const margin = cell.margin === null || this.wrong(cell) ? "" : `, margin ${cell.margin.toFixed(2)}`;
-    return this.told(`${where}: the prompt is ${cell.prompt}, ${verdict}${margin}.`);
+    const lead = cell.margin === null || this.wrong(cell) ? "" : `, lead ${cell.margin.toFixed(2)}`;
+    return this.told(`${where}: the question is ${cell.prompt}, ${verdict}${lead}.`);
   }
 }

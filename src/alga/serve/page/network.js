@@ -16,6 +16,18 @@ function drawNetwork() {
   drawCertificate(found.certificate, hurtHere ? `${network}, one weight moved` : network);
 }
 
+// What is asked for once and used in several places; after a failure it is asked for again.
+function once(map, key, ask) {
+  if (!map.has(key)) map.set(key, ask().catch((problem) => { map.delete(key); throw problem; }));
+  return map.get(key);
+}
+
+const opening = new Map();
+const networkOf = (name) => once(opening, name, async () => {
+  const [domain, certificate, weights] = await Promise.all([from.domain(name), from.certificate(name), from.weights(name)]);
+  return { domain, certificate, weights };
+});
+
 const fetched = new Set(); // requested for this result; failed requests are repeated with the next one
 
 async function fetchNetwork(name) {
@@ -23,8 +35,7 @@ async function fetchNetwork(name) {
   fetched.add(name);
   let failed = "";
   try {
-    const [domain, certificate, weights] = await Promise.all([from.domain(name), from.certificate(name), from.weights(name)]);
-    state.networks.set(name, { domain, certificate, weights });
+    state.networks.set(name, await networkOf(name));
   } catch (problem) {
     if (!(problem instanceof Refused)) throw problem;
     failed = problem.message;
@@ -41,8 +52,9 @@ function drawCertificate(certificate, name = "", missing = "") {
   $("words").replaceChildren(...words.map((text) => make("p", { textContent: text })));
   $("certificate-title").textContent = !certificate ? "The certificate" : certificate.certified ? "Why it is never wrong" : "Why it may be wrong";
   $("badge").className = certificate && !certificate.certified ? "badge bad" : "badge";
-  $("badge").textContent = !certificate ? "" : certificate.certified ? `✓ ${name}: ${certificate.strength} on all ${said(certificate.prompts)} prompts`
-    : `✗ ${name}: wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} prompts`;
+  $("badge").textContent = !certificate ? "" : certificate.certified ? `✓ ${name}: ${certificate.strength} on all ${said(certificate.prompts)} questions`
+    : certificate.strength === "sampled" && !certificate.wrong ? `✗ ${name}: only sampled, not certified`
+    : `✗ ${name}: wrong on ${said(certificate.wrong)} of ${said(certificate.prompts)} questions`;
   $("figures").textContent = !certificate ? "" : `${certificate.task}, base ${certificate.base}: ${said(certificate.parameters)} parameters, ${certificate.dtype}; weights ${certificate.sha256.slice(0, 16)}…`;
 }
 
@@ -74,15 +86,18 @@ async function laidOpen({ model, prompt, hurt }) {
   return found;
 }
 
-function drawInside({ prompt, number, hurt }, inside) {
+function drawInside(shown, inside) {
+  const { prompt, number, hurt } = shown;
   const cell = mind.byPrompt?.get(prompt);
-  $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the prompt ${prompt}`;
+  $("inside-title").textContent = number ? `Inside step ${said(number)}` : `Inside the question ${prompt}`;
   $("inside").dataset.prompt = prompt;
   drawTokens($("tokens"), inside ?? { prompt, text: cell?.text ?? state.result.steps[number - 1]?.text ?? "", expected: cell?.expected });
   if (inside) {
     drawProbabilities($("probabilities"), inside);
     drawAttention($("attention"), inside);
+    flow.show(shown.model, inside, shown.hurt);
   } else {
+    flow.clear();
     const missing = hurt && from.embedded ? "The inside of a damaged network is not kept in this file." : "There is no more to see of this step.";
     $("probabilities").replaceChildren(make("p", { className: "missing", textContent: missing }));
     $("attention").replaceChildren();
@@ -94,4 +109,5 @@ function closeInside() {
   $("inside-title").textContent = "Inside a step";
   delete $("inside").dataset.prompt;
   for (const id of ["tokens", "probabilities", "attention"]) $(id).replaceChildren();
+  flow.clear();
 }

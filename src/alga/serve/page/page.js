@@ -40,7 +40,8 @@ let remembered = "", later = 0;
 
 // Browsers limit how often the address may change, so it is updated with a delay; not if a link was followed meanwhile.
 function remember(wait = 200) {
-  const { request: { verb, typed: [a, b = ""], engine, model }, done, hurt } = state.result;
+  const { request: { verb, typed: [a, b = ""], engine, model }, done, hurt, quiet } = state.result;
+  if (quiet && wait) return; // a place on the page was asked for, not a problem
   const parts = new URLSearchParams({ op: verb, a, b, step: done });
   if (engine) parts.set("engine", engine);
   if (model) parts.set("model", model);
@@ -103,7 +104,11 @@ function offer() {
   document.querySelector(".numbers").classList.toggle("alone", arity() === 1);
 }
 
-const mind = new Mind($("grid"), $("mind-frame"), (cell) => { pause(); lookInside(cell.prompt); }, (text) => { $("cell").textContent = text; });
+const mind = new Mind($("grid"), $("mind-frame"), {
+  chosen: (cell) => { pause(); lookInside(cell.prompt); }, told: (text) => { $("cell").textContent = text; },
+  legend: { box: $("mind-legend"), count: $("count"), scale: $("scale") },
+});
+offerModes($("mind-modes"), mind, [["right", "right or wrong"], ["lead", "lead"]]);
 
 $("problem").addEventListener("submit", (event) => { event.preventDefault(); calculate(); });
 for (const field of [$("a"), $("b")]) {
@@ -126,18 +131,22 @@ $("link").addEventListener("click", async () => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (!state.result || event.target.matches("textarea, input, select, canvas") || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (!state.result || event.target.matches("textarea, input, select, canvas, summary") || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (inStory(event.target)) return;
   if (event.key === "ArrowRight" || event.key === "ArrowLeft") { pause(); goTo(state.result.done + (event.key === "ArrowRight" ? 1 : -1)); }
   if (event.key === " " && !event.target.matches("button, a")) { event.preventDefault(); state.playing ? pause() : play(); }
 });
-addEventListener("hashchange", () => { if (location.hash !== remembered) restore(); });
+// Other addresses are places on the page.
+const isProblem = () => location.hash.length < 2 || location.hash.includes("=");
+addEventListener("hashchange", () => { if (isProblem() && location.hash !== remembered) restore(); });
 new ResizeObserver(() => state.result && drawResultSheet()).observe($("paper"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.looking && lookInside(state.looking.prompt, state.looking.number));
 
 function restore() {
   const { step, hurt } = recalled();
   label();
-  return calculate({ step, hurt });
+  if ($("model").value && !from.embedded || $("engine").value && !from.embedded) $("advanced").open = true;
+  return calculate({ step, hurt, quiet: !isProblem() });
 }
 
 // The list of networks may take a while; the first answer does not wait for it, unless the link names a network.
@@ -149,6 +158,8 @@ async function begun() {
   await catalogue;
   offerModels();
   await restored;
+  beginTour();
+  beginCompare();
   document.body.dataset.ready = "yes";
 }
 

@@ -3,6 +3,7 @@
 
 function goTo(done) {
   const { result } = state, before = damagedNetwork();
+  result.quiet = false;
   result.wanted = result.done = Math.max(0, Math.min(done, result.steps.length));
   drawPaper();
   drawNetwork();
@@ -38,6 +39,7 @@ function drawPaper() {
 
 function drawResultSheet() {
   const { problem, step } = state.result;
+  drawWhole(state.result);
   if (problem) drawSheet($("sheet"), problem, step ? step.index + 1 : 0);
   else clearSheet($("sheet"));
 }
@@ -57,7 +59,7 @@ function noted({ problem, problems, step, note, answer, answeredBy, traced }) {
 function told({ step, steps, done, error, answer }) {
   if (!step) return error || !steps.length ? (answer ? "There are no steps to play." : "") : "Nothing done yet. Press play, or go on step by step.";
   const { problem, prompt, text, written } = step;
-  const right = step.bad ? `, which is wrong${step.expected ? ` (${step.expected} would be right)` : ""}` : step.margin === null ? "" : `, margin ${step.margin.toFixed(1)}`;
+  const right = step.bad ? `, which is wrong${step.expected ? ` (${step.expected} would be right)` : ""}` : step.margin === null ? "" : `, lead ${step.margin.toFixed(1)}`;
   const carry = step.carry && step.index !== problem.columns - 1 ? `, ${problem.from_right ? "carry" : "take along"} ${step.carry}` : "";
   const write = written === null ? "that is no output" : written ? `write ${written}${carry}` : `keep ${step.carry || text}`;
   return `Step ${said(done)} of ${said(steps.length)}: the network reads ${prompt} and writes ${text || "nothing"}${right}: ${write}.`;

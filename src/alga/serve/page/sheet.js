@@ -96,7 +96,7 @@ function drawSteps(list, steps, done, choose) {
     const margin = step.bad ? "wrong" : step.margin === null ? "" : step.margin.toFixed(1);
     const button = make("button", { type: "button", title: `Go to step ${number}`, onclick: () => choose(number) },
       make("span", { textContent: `${number}ª)` }), make("span", { textContent: step.prompt }), make("span", { textContent: "→" }),
-      make("b", { textContent: step.text || "?" }), make("span", { className: "margin", textContent: margin, title: "margin" }));
+      make("b", { textContent: step.text || "?" }), make("span", { className: "margin", textContent: margin, title: "lead over the runner-up (margin), in logits" }));
     if (number === done) button.setAttribute("aria-current", "step");
     return make("li", { className: states }, button);
   });

@@ -83,17 +83,27 @@ class Embedded {
 
   constructor(content) {
     this.content = content;
-    this.places = new Map(content.domain.cells.map((cell, i) => [cell.prompt, i]));
+    this.places = this.placesOf(content.domain.cells);
   }
 
+  placesOf = (cells) => new Map(cells.map((cell, i) => [cell.prompt, i]));
+
   models = async () => this.content.models;
-  certificate = async () => this.content.certificate;
-  domain = async () => this.content.domain;
+  certificate = async (model) => this.of(model).certificate;
+  domain = async (model) => this.of(model).domain;
   weights = async () => ({ tensors: {}, favourite: this.content.weight, levels: this.content.levels.map((level) => level.amount) });
 
+  // The network of this file, or one that the file has the answers of.
+  of(model) {
+    if (model === this.content.domain.model) return this.content;
+    const found = this.content.others[model];
+    if (!found) throw new Refused(`this file has nothing of ${model}`);
+    return found;
+  }
+
   // `cells` has the margins; `broken`: the copy is damaged, so an invalid output is the network's failure, not bad input.
-  solve(table, cells, operands, broken = false) {
-    const { base, sign } = this.content.models.models[0];
+  solve({ table, domain: { model, cells } }, operands, broken = false) {
+    const { base, sign } = this.content.models.models[0], places = this.placesOf(cells);
     const rows = operands.map((text) => number(text, base));
     const width = Math.max(...rows.map((row) => row.length));
     if (table.repeats && rows[1].length > 1) throw new Refused(`expected a single digit ${span(base)}, got a number of ${said(rows[1].length)} digits`);
@@ -106,7 +116,7 @@ class Embedded {
       const column = rows.map((row) => digit(row, place)).join("");
       const last = i === width - 1;
       const prompt = this.content.prompts[`${before} ${column}`] ?? (before === null ? column : `${before}C${column}`);
-      const { expected = null, margin = null } = cells[this.places.get(prompt)] ?? {};
+      const { expected = null, margin = null } = cells[places.get(prompt)] ?? {};
       if (!replies || !(column in replies)) throw new Refused(`the network knows no column ${column}`);
       const output = replies[column];
       if (output === null) {
@@ -128,21 +138,21 @@ class Embedded {
     const pieces = steps.map((step) => step.written);
     const answer = failure ? null : (table.from_right ? pieces.reverse() : pieces).join("").replace(/^0+(?=[0-9a-z])/, "");
     const problem = {
-      model: this.content.domain.model, task: table.task, sign, rows,
+      model, task: table.task, sign, rows,
       expression: operands.join(sign), from_right: table.from_right, repeats: table.repeats, columns: width,
     };
     return { problem, steps, answer, failure };
   }
 
-  healthy = (operands) => this.solve(this.content.table, this.content.domain.cells, operands);
+  healthy = (operands, model = this.content.domain.model) => this.solve(this.of(model), operands);
   result = ({ problem, steps, answer, failure }, certified) => ({ answer, failure, engine: "table", model: problem.model, steps: steps.length, certified });
 
   async answer(verb, { operands }) {
     return this.result(this.healthy(operands), this.content.table.certified);
   }
 
-  async steps(verb, { operands }, heard) {
-    const { problem, steps, answer } = this.healthy(operands);
+  async steps(verb, { operands, model }, heard) {
+    const { problem, steps, answer } = this.healthy(operands, model || undefined);
     heard("problem", problem);
     heard("steps", steps);
     heard("done", { answer });
@@ -180,7 +190,7 @@ class Embedded {
     const cells = domain.cells.map((cell, i) => ({ ...cell, text: level.texts[i] ?? cell.text, margin: level.margins[i] }));
     const report = { domain: { ...domain, cells }, certificate: level.certificate, example: level.example, weight: level.weight, solved: null };
     if (!problem) return report;
-    const healthy = this.healthy(problem.operands), hurt = this.solve(level.table, cells, problem.operands, true);
+    const healthy = this.healthy(problem.operands), hurt = this.solve({ table: level.table, domain: report.domain }, problem.operands, true);
     report.solved = {
       ...this.result(hurt, level.certificate.certified), problems: [{ ...hurt.problem, steps: hurt.steps, after: "" }],
       healthy: healthy.answer, exact: table.certified ? healthy.answer : null,

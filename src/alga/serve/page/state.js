@@ -25,6 +25,7 @@ class Result {
   done = 0; // steps
   damage = null; // the report on the damaged copy
   refused = ""; // why no weight was changed
+  quiet = false; // shown without changing the address
 
   constructor(request, hurt, wanted, refused) {
     Object.assign(this, { request, hurt, wanted, refused });
@@ -61,6 +62,7 @@ const state = {
   asked: 0, // the number of the latest question; answers to earlier ones are dropped
   hurt: null, // the damage in the latest question
   playing: false,
+  paper: "long", // the view of a problem that is made of many
   networks: new Map(), // by name: { domain, certificate, weights }
   insides: new Map(), looking: null, fetching: false,
   opened: null, // the step whose inside was opened last; the result if it has no steps
