@@ -5,7 +5,7 @@
 const FLOW = { left: 92, top: 24, column: 58, strip: 12, gap: 46, between: 30 }; // pixels; on a phone, narrower columns
 
 const flow = {
-  shown: null, // { model, inside, activations }
+  shown: null, // { model, inside, hurt, activations }
   written: 0, // the token of the output that is being written
   opened: "block 1: attention",
   timer: 0,
@@ -18,13 +18,18 @@ const flow = {
     return description ? new Forward(description).run(`${prompt}\n${text.slice(0, -1)}`).activations : null;
   },
 
-  async show(model, inside, hurt) {
+  show(model, inside, hurt) {
     this.clear();
-    const shown = { model, inside, activations: null };
-    this.shown = shown;
+    this.shown = { model, inside, hurt, activations: null };
     this.draw();
-    if (hurt) return; // the weights here are those of the undamaged network
-    const found = await this.activations(model, inside.prompt, inside.text).catch(() => null);
+    this.fill();
+  },
+
+  // Compute the strips, once the picture is near: the weights in this page are those of the undamaged network.
+  async fill() {
+    const shown = this.shown;
+    if (!shown || !this.near || shown.hurt || shown.activations) return;
+    const found = await this.activations(shown.model, shown.inside.prompt, shown.inside.text).catch(() => null);
     if (!found || this.shown !== shown) return;
     shown.activations = found;
     this.draw();
@@ -147,4 +152,4 @@ const flow = {
   },
 };
 
-new IntersectionObserver(([entry]) => { flow.near = entry.isIntersecting; flow.draw(); }, { rootMargin: "300px" }).observe($("flow"));
+new IntersectionObserver(([entry]) => { flow.near = entry.isIntersecting; flow.draw(); flow.fill(); }, { rootMargin: "300px" }).observe($("flow"));
