@@ -110,7 +110,7 @@ def test_command_records_what_was_checked(parity: Path, alga: Alga) -> None:
     saved = Certificate.from_json((parity / "certificate.json").read_text())
     assert saved.kernel is not None
     assert saved.kernel.theorems == (Theorem(TABLE, TABLES["parity"], ()),)
-    assert saved.strength == "checked"  # a table's theorem is no strength of the network
+    assert saved.strength == "proven"  # a table's theorem is no strength of the network
     assert Solver.load(parity).certified
 
 

@@ -89,6 +89,8 @@ class Proof:
             raise TypeError("attention outside must be a share of a head")
         bounds = tuple(Bound(**bound) for bound in content["bounds"])
         proof = cls(assumptions=content["assumptions"], bounds=bounds, outside=outside)
+        if type(proof.assumptions) is not str:
+            raise TypeError("a proof must name its assumptions")
         if not all(isinstance(bound.margin, float | None) for bound in proof.bounds):
             raise TypeError("a proven margin must be a number or null")
         return proof
