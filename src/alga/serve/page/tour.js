@@ -96,7 +96,8 @@ async function askAll(live) {
   }
 }
 
-const strengthOf = ({ strength }) => (strength === "proven" ? "Proven, rounding included." : "Checked on one machine.");
+const STRENGTHS = { "kernel-checked": "Proven, and a theorem in Coq.", proven: "Proven, rounding included." };
+const strengthOf = ({ strength }) => STRENGTHS[strength] ?? "Checked on one machine.";
 
 async function breakIt(slot, live) {
   tour.hurt = slot;
