@@ -166,32 +166,9 @@ dist: .venv/.installed-release
 	$(PIP) install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
-.venv/.installed-dev: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
-	@touch $@
-
-.venv/.installed-train: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[train]'
-	@touch $@
-
-.venv/.installed-lab: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[lab]'
-	@touch $@
-
-.venv/.installed-serve: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[serve]'
-	@touch $@
-
-.venv/.installed-bench: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[bench]'
-	@touch $@
-
-.venv/.installed-docs: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
-	@touch $@
-
-.venv/.installed-release: .venv/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[release]'
+# What an extra brings, by its name in pyproject.toml.
+.venv/.installed-%: .venv/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
 clean:
