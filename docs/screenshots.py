@@ -79,9 +79,9 @@ def draw(chromium: Browser, address: str, folder: Path) -> None:
             page.goto(f"{address}{PROBLEM}")
             page.wait_for_selector("#steps .here >> text=15C77")
             page.wait_for_selector("#grid[data-cells]")
-            page.locator("#compare").scroll_into_view_if_needed()
-            page.wait_for_selector("#compared td")
-            page.wait_for_timeout(500)
+            for part, drawn in (("flow", "#flow-picture .plus"), ("compare", "#compared td")):  # once they are near
+                page.locator(f"#{part}").scroll_into_view_if_needed()
+                page.wait_for_selector(drawn, state="attached")
             save(page.locator("#workbench").screenshot(), folder / f"play-{name}-{theme}.png")
             page.close()
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from alga import runs
 from alga.base.errors import AlgaError
 from alga.network.step import Step
 from alga.runs import SHIPPED
@@ -135,6 +136,8 @@ def test_domain_and_model_list_are_complete(client: httpx.Client) -> None:
     assert all(cell["text"] == cell["expected"] and cell["margin"] > 14 for cell in domain["cells"])
     models = client.get("/v1/models").json()
     assert {model["name"] for model in models["models"]} == set(ModelRegistry().names)
+    assert set(ModelRegistry().names) == {*runs.shipped()} - {"whole-of-three"}  # which takes seconds to open
+    assert set(ModelRegistry(["whole-of-three"]).names) == {*runs.shipped()}
     certificate = client.get("/v1/certificate", params={"model": "parity"}).json()
     assert (certificate["certified"], certificate["prompts"]) == (True, 6)
     assert "induction over the columns" in " ".join(certificate["words"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import damage_weight
+from tests.browsing import damage_weight, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -24,10 +24,16 @@ def rows(page: Page, kind: str) -> list[str]:
     )
 
 
+def played(page: Page, answer: str) -> None:
+    """Wait for the answer, and for the last step, which may arrive later."""
+    expect(page.locator("#answer")).to_have_text(answer)
+    until(page, "state.result.traced !== undefined")
+
+
 @pytest.mark.parametrize(("a", "b"), [(345, 668), (37, 48), (12, 3045), (999, 99)])
 def test_product_is_written_as_on_paper(page: Page, address: str, a: int, b: int) -> None:
     page.goto(f"{address}#op=mul&a={a}&b={b}&step=999")
-    expect(page.locator("#answer")).to_have_text(str(a * b))
+    played(page, str(a * b))
     top, bottom = (a, b) if len(str(a)) >= len(str(b)) else (b, a)
     expected = [f"{top * int(digit)}{'.' * k}" for k, digit in enumerate(reversed(str(bottom)))]
     assert rows(page, "partial") == expected
@@ -37,7 +43,7 @@ def test_product_is_written_as_on_paper(page: Page, address: str, a: int, b: int
 
 def test_product_grows_from_the_right(page: Page, address: str) -> None:
     page.goto(f"{address}#op=mul&a=37&b=48&step=0")
-    expect(page.locator("#answer")).to_have_text("1776")
+    played(page, "1776")
     seen = []
     for step in range(8):
         page.evaluate(f"goTo({step})")
@@ -53,7 +59,7 @@ def test_product_grows_from_the_right(page: Page, address: str) -> None:
 @pytest.mark.parametrize(("a", "b"), [(98765, 37), (1776, 37), (100000, 25), (40008, 13), (12, 345), (99, 11)])
 def test_quotient_and_rests_are_written_as_on_paper(page: Page, address: str, a: int, b: int) -> None:
     page.goto(f"{address}#op=divmod&a={a}&b={b}&step=9999")
-    expect(page.locator("#answer")).to_have_text(f"{a // b} remainder {a % b}")
+    played(page, f"{a // b} remainder {a % b}")
     if a < b:  # no step is taken
         return
     quotient = rows(page, "quotient")[0].replace(".", "")
@@ -65,7 +71,7 @@ def test_quotient_and_rests_are_written_as_on_paper(page: Page, address: str, a:
 
 def test_quotient_grows_from_the_left(page: Page, address: str) -> None:
     page.goto(f"{address}#op=divmod&a=98765&b=37&step=0")
-    expect(page.locator("#answer")).to_have_text("2669 remainder 12")
+    played(page, "2669 remainder 12")
     seen = []
     for step in range(64):
         page.evaluate(f"goTo({step})")

@@ -18,14 +18,15 @@ STEPS = [("55", "10S"), ("10C86", "15S"), ("15C77", "15S"), ("15C58", "14S"), ("
 def test_the_first_answer_is_there_within_a_second(page: Page, place: str) -> None:
     page.goto(place)  # warm-up: the browser's own start
     expect(page.locator("#answer")).to_have_text("74550")
-    tries = []
-    for _ in range(5):  # the best of several: other tests share the machine
+    tries: list[float] = []
+    while len(tries) < 10 and min(tries, default=1) >= 1:  # the best of several: other work shares the machine
         page.goto("about:blank")
         began = time.monotonic()
         page.goto(place, wait_until="commit")
+        page.wait_for_selector("#stage-sheet .sum")
         page.wait_for_selector("#answer")
         tries.append(time.monotonic() - began)
-    print(f"first answer after {min(tries):.2f} to {max(tries):.2f} s")  # noqa: T201
+    print(f"first sum and answer after {min(tries):.2f} to {max(tries):.2f} s")  # noqa: T201
     assert min(tries) < 1
 
 

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import damage_weight
+from tests.browsing import WATCH, damage_weight, drawn, shifts, until
 from tests.conftest import skip_or_fail
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
-
-WATCH = """() => {
-  window.shifts = [];
-  new PerformanceObserver((list) => list.getEntries().forEach(({ value, sources }) => shifts.push([value,
-    sources.map(({ node }) => node?.id || node?.parentElement?.closest("[id]")?.id).join(" ")]))
-  ).observe({ type: "layout-shift", buffered: false });
-}"""
-
-
-def shifts(page: Page) -> Any:
-    """Return the layout shifts since `WATCH`: how large, and of what."""
-    page.wait_for_timeout(300)
-    return page.evaluate("shifts")
 
 
 def test_measure_notices_a_shift(page: Page, address: str) -> None:
@@ -33,7 +19,7 @@ def test_measure_notices_a_shift(page: Page, address: str) -> None:
     page.wait_for_selector("body[data-ready]")
     page.evaluate(WATCH)
     page.evaluate("$('story').before(Object.assign(document.createElement('p'), { textContent: 'pushes all down' }))")
-    assert shifts(page)
+    until(page, "shifts.length > 0")
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
@@ -42,9 +28,7 @@ def test_nothing_shifts_while_the_first_sum_runs(page: Page, place: str, size: t
     page.goto(place)
     expect(page.locator("#story")).to_have_attribute("data-shown", "0")
     page.evaluate(WATCH)
-    before = page.evaluate("stage.steps")
-    page.wait_for_timeout(4000)
-    assert page.evaluate("stage.steps") > before + 5
+    until(page, f"stage.steps > {page.evaluate('stage.steps')} + 20")
     assert shifts(page) == []
 
 
@@ -64,11 +48,12 @@ def test_nothing_shifts_while_a_problem_is_played(
                 page.evaluate(f"$('tab-{tab}').click()")
             page.evaluate(f"$('{part}').scrollIntoView()")
             page.evaluate("pause(), goTo(1)")
-            page.wait_for_timeout(600)
+            until(page, "!state.fetching && $('inside').dataset.prompt === state.result.step.prompt")
+            drawn(page)
             page.evaluate(WATCH)
             page.locator("#speed").evaluate("slider => { slider.value = 5; }")
             page.evaluate("play()")
-            expect(page.locator("#play")).to_have_text("Play", timeout=30_000)
+            expect(page.locator("#play")).to_have_text("Play")
             assert shifts(page) == []
 
 
@@ -81,11 +66,39 @@ def test_page_fits_every_width(page: Page, place: str, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     beyond = """() => [...document.querySelectorAll("h1, h2, h3, p, canvas, button, a, dl, svg, input, select, kbd")]
       .filter((element) => element.checkVisibility() && !element.closest(".skip, .quiet, [hidden], .means"))
-      .filter((element) => !element.closest(".records-frame")) // which scrolls by itself
+      .filter((element) => !element.closest(".records-frame, .parts")) // which scroll by themselves
       .map((element) => [element, element.getBoundingClientRect()])
       .filter(([, box]) => box.right > innerWidth + 1 || box.left < -1)
       .map(([element]) => element.id || element.textContent.slice(0, 30))"""
     assert page.evaluate(beyond) == []
+
+
+CLIPPED = """() => ["#stage-sheet", "#stage-says", "#counter dt", "#counter dd", "#anatomy", "#badge"]
+  .flatMap((name) => [...document.querySelectorAll(name)])
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1)
+  .map((element) => [element.id || element.tagName, element.textContent])"""
+
+
+@pytest.mark.parametrize(
+    "size", [(320, 568), (390, 664), (390, 844), (640, 360), (768, 1024), (1024, 600), (2560, 1300)]
+)
+def test_each_chapter_is_read_beside_its_effect(page: Page, place: str, size: tuple[int, int]) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(place)
+    expect(page.locator("#story")).to_have_attribute("data-shown", "0")
+    assert page.evaluate(CLIPPED) == []
+    for chapter in range(1, 7):
+        page.evaluate(f"goToChapter({chapter})")
+        expect(page.locator("#story")).to_have_attribute("data-shown", str(chapter))
+        assert page.evaluate(CLIPPED) == []
+        if size[1] < 500:
+            continue  # on its side, a phone has no room for both
+        for part in (f".chapter[data-chapter='{chapter}'] h2", "#stage-sheet", "#stage-grid", "#counter"):
+            box = page.locator(part).bounding_box()
+            assert box is not None
+            assert box["y"] >= 0, part
+            assert box["y"] + box["height"] <= size[1], part
 
 
 def axe(page: Page) -> list[str]:
@@ -107,6 +120,9 @@ def test_axe_finds_nothing(page: Page, place: str, theme: str, width: int) -> No
     page.goto(place)
     expect(page.locator("#story")).to_have_attribute("data-shown", "0")
     expect(page.locator("#attention svg")).to_have_count(4)
+    for section in ("flow", "run-here", "smallest", "learn", "train-here"):  # filled when they are near
+        page.locator(f"#{section}").scroll_into_view_if_needed()
+        expect(page.locator(f"#{section} :is(svg, canvas)").first).to_be_attached()
     assert axe(page) == []
     page.evaluate("goToChapter(5)")
     expect(page.locator("#story")).to_have_attribute("data-shown", "5")

@@ -25,8 +25,8 @@ def test_every_prompt_is_checked_in_a_worker(page: Page, place: str) -> None:
     expect(part(page, "status")).to_have_text("Not checked yet.")
     expect(part(page, "check")).to_have_text("Check all 2,300 now")
     part(page, "check").click()
-    expect(part(page, "status")).to_contain_text("Checked in this browser: all 2,300 prompts are right", timeout=60_000)
-    expect(part(page, "status")).to_contain_text("The least lead is 14.11, at 3C9.")
+    expect(part(page, "status")).to_contain_text("Checked in this browser: all 2,300 answers are right")
+    expect(part(page, "status")).to_contain_text("The closest lead is 14.11, at 3C9.")
     expect(page.locator("#run-here canvas")).to_have_attribute("data-right", "2300")
     text = page.locator("#run-here").inner_text()
     assert "certified" not in text.lower()
@@ -52,7 +52,7 @@ def test_changed_weight_is_seen_at_once_and_put_back(page: Page, place: str) -> 
     part(page, "network").select_option("smallest")
     expect(part(page, "check")).to_have_text("Check all 2,100 now")
     part(page, "check").click()
-    expect(part(page, "status")).to_contain_text("all 2,100 prompts are right")
+    expect(part(page, "status")).to_contain_text("all 2,100 answers are right")
     part(page, "tensor").select_option("layers.0.feed_forward.0.bias")
     part(page, "index").fill("1")
     part(page, "index").dispatch_event("change")
@@ -61,12 +61,12 @@ def test_changed_weight_is_seen_at_once_and_put_back(page: Page, place: str) -> 
     expect(page.locator("#run-here")).to_have_attribute("data-checked", "no")  # the old verdict is gone at once
     assert "are right" not in part(page, "status").inner_text()
     expect(part(page, "status")).to_have_text(
-        re.compile(r"^Checked in this browser with 1 weight changed: [\d,]+ of 2,100 prompts are wrong")
+        re.compile(r"^Checked in this browser with 1 weight changed: [\d,]+ of 2,100 answers are wrong")
     )
     assert int(page.locator("#run-here canvas").get_attribute("data-wrong") or 0) > 100
     expect(part(page, "changed")).to_contain_text(f"this one was {before}")
     part(page, "reset").click()
-    expect(part(page, "status")).to_contain_text("Checked in this browser: all 2,100 prompts are right")
+    expect(part(page, "status")).to_contain_text("Checked in this browser: all 2,100 answers are right")
     expect(part(page, "value-shown")).to_have_text(before)
     expect(part(page, "changed")).to_have_text("All weights are as they ship.")
 
@@ -98,12 +98,12 @@ def test_every_activation_can_be_shown(page: Page, place: str) -> None:
         expect(part(page, "picture")).to_have_attribute("data-hook", name)
         assert part(page, "picture").locator("rect").count() >= 8 * 14
     part(page, "prompt").fill("15X77")
-    expect(part(page, "answer")).to_contain_text("Expected a prompt of 1 to 5 of the tokens")
+    expect(part(page, "answer")).to_contain_text("Expected a question of 1 to 5 of the tokens")
     expect(part(page, "picture").locator("svg")).to_have_count(0)
     part(page, "prompt").fill("99")
     expect(part(page, "answer")).to_contain_text("It reads 99 and writes 18S: right")
     part(page, "prompt").fill("C0C")
-    expect(part(page, "answer")).to_contain_text("no step of a problem has this prompt")
+    expect(part(page, "answer")).to_contain_text("no step of a problem asks this")
 
 
 def test_cell_opens_its_prompt(page: Page, place: str) -> None:

@@ -12,7 +12,7 @@ from alga.solve.solver import Solver
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
-RIGHT = "Checked in this browser: all 2,100 prompts are right. The least lead is 2.05, at 9C97."
+RIGHT = "Checked in this browser: all 2,100 answers are right. The closest lead is 2.05, at 9C97."
 
 
 def part(page: Page, name: str) -> Locator:
@@ -52,6 +52,35 @@ def test_all_59_numbers_are_there(page: Page, place: str) -> None:
     assert "certif" not in page.locator("#smallest").inner_text().lower()
 
 
+IN_SIGHT = """(elements) => elements.map((element) => element.getBoundingClientRect())
+  .every(({ top, bottom }) => top > -1 && bottom < innerHeight + 1)"""
+
+
+def test_numbers_pictures_and_questions_are_on_one_screen(page: Page, place: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, place)
+    moved = cell(page, "Where they push, unit 1, up")
+    moved.focus()
+    page.evaluate("document.activeElement.closest('.live-two').scrollIntoView({ block: 'end', behavior: 'instant' })")
+    for parts in ('[role="slider"]', '[data-part="status"]', "canvas", '[data-part="echo"] svg'):
+        assert page.locator(f"#smallest {parts}").evaluate_all(IN_SIGHT), parts
+    before = part(page, "echo").inner_html()
+    moved.press("ArrowUp")
+    expect(part(page, "status")).to_contain_text("with 1 of 59 numbers moved")
+    assert part(page, "echo").inner_html() != before
+    pictures = [part(page, name).inner_html() for name in ("points", "attention", "line", "arc")]
+    assert part(page, "echo").inner_html() == "".join(pictures)
+
+
+def test_questions_stay_in_sight_of_the_numbers_on_a_phone(page: Page, place: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, place)
+    for number in page.locator('#smallest [role="slider"]').all()[::10]:
+        number.evaluate("number => number.scrollIntoView({ block: 'end', behavior: 'instant' })")
+        assert number.evaluate_all(IN_SIGHT)
+        assert page.locator('#smallest :is([data-part="status"], canvas)').evaluate_all(IN_SIGHT)
+
+
 def test_pictures_show_how_a_sum_is_written(page: Page, place: str) -> None:
     opened(page, place)
     expect(part(page, "answer")).to_have_text("It reads 15C38 and writes 12S: right.")
@@ -73,7 +102,7 @@ def test_pictures_show_how_a_sum_is_written(page: Page, place: str) -> None:
     part(page, "prompt").fill("9C38")
     expect(part(page, "answer")).to_have_text("It reads 9C38 and writes 11S: right.")
     part(page, "prompt").fill("9x")
-    expect(part(page, "answer")).to_contain_text("Expected a prompt of 1 to 5 of the tokens")
+    expect(part(page, "answer")).to_contain_text("Expected a question of 1 to 5 of the tokens")
 
 
 def test_dragged_number_is_recomputed_as_in_torch(page: Page, place: str) -> None:
@@ -92,7 +121,7 @@ def test_dragged_number_is_recomputed_as_in_torch(page: Page, place: str) -> Non
     wrong = wrong_by_torch("token_embedding.weight", 14, value)
     assert wrong > 0
     expect(part(page, "status")).to_have_text(
-        f"Checked in this browser with 1 of 59 numbers moved: {wrong:,} of 2,100 prompts are wrong."
+        f"Checked in this browser with 1 of 59 numbers moved: {wrong:,} of 2,100 answers are wrong."
     )
     expect(page.locator("#smallest canvas")).to_have_attribute("data-wrong", str(wrong))
     dragged.dblclick()

@@ -40,7 +40,7 @@ def part(page: Page, name: str) -> Locator:
 def opened(page: Page, place: str) -> None:
     page.goto(place)
     page.locator("#train-here").scroll_into_view_if_needed()
-    expect(part(page, "status")).to_have_text("6 prompts, 2,528 numbers, nothing learned yet.")
+    expect(part(page, "status")).to_have_text("6 questions, 2,528 numbers, nothing learned yet.")
 
 
 @pytest.mark.parametrize("name", ["parity", "comparison-base-2", "addition-base-2"])
@@ -88,11 +88,11 @@ def test_tasks_are_ours(task: str, code: str, page: Page, address: str) -> None:
 def test_network_learns_every_prompt(task: str, prompts: int, page: Page, place: str) -> None:
     opened(page, place)
     part(page, "task").select_option(task)
-    expect(part(page, "status")).to_contain_text(f"{prompts} prompts,")
+    expect(part(page, "status")).to_contain_text(f"{prompts} questions,")
     part(page, "start").click()
     expect(part(page, "start")).to_have_text("Stop")
     expect(part(page, "status")).to_contain_text(
-        re.compile(f"^All {prompts} prompts are right, with a lead of [\\d.]+ or more: checked in this browser"),
+        re.compile(f"^All {prompts} answers are right, with a lead of [\\d.]+ or more: checked in this browser"),
         timeout=60_000,
     )
     expect(part(page, "status")).to_have_text(re.compile(r"walked 1,000 random columns and ended with .: right\.$"))
@@ -112,19 +112,30 @@ def test_changed_rule_is_not_learned_yet(page: Page, place: str) -> None:
     changed.click()
     expect(changed).to_have_accessible_name("After 1, for 11: 0")
     expect(changed).to_be_focused()
-    expect(part(page, "status")).to_have_text("12 prompts, 2,544 numbers, nothing learned yet.")
+    expect(part(page, "status")).to_have_text("12 questions, 2,544 numbers, nothing learned yet.")
     expect(page.locator("#train-here .chips .right")).to_have_count(0)
     part(page, "start").click()
     expect(page.locator("#train-here")).to_have_attribute("data-state", "good")
     expect(page.locator("#train-here .chips")).to_contain_text("1C11 → 0S ✓")
 
 
+STOP_AT_FIRST_STEP = """() => new Promise((stopped) => {
+  const part = (name) => document.querySelector(`#train-here [data-part="${name}"]`);
+  const start = part("start"), status = part("status");
+  new MutationObserver((_, watching) => {
+    if (!status.textContent.startsWith("Step ")) return;
+    watching.disconnect();
+    start.click();
+    stopped();
+  }).observe(status, { childList: true });
+  start.click();
+})"""
+
+
 def test_training_can_be_stopped(page: Page, address: str) -> None:
     opened(page, address)
     part(page, "task").select_option("comparison")
-    part(page, "start").click()
-    expect(part(page, "status")).to_contain_text("Step ")
-    part(page, "start").click()
+    page.evaluate(STOP_AT_FIRST_STEP)
     expect(part(page, "start")).to_have_text("Train")
     told = part(page, "status").inner_text()
     page.wait_for_timeout(500)

@@ -21,8 +21,8 @@ from alga.trust.certificate import Certificate
 WORDS = {
     "kernel-checked": "Kernel-checked: proven, and a proof assistant accepts the theorem about this very network.",
     "proven": "Proven: a rigorous bound on all rounding covers every machine that meets its assumptions.",
-    "checked": "Checked: every prompt, on one machine. That is not a proof for other machines.",
-    "sampled": "Sampled: only some prompts were tried.",
+    "checked": "Checked: every question, on one machine. That is not a proof for other machines.",
+    "sampled": "Sampled: only some questions were tried.",
 }
 
 
@@ -173,8 +173,8 @@ def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
     right = found.prompts - len(found.failures)
     if found.certified:
         words = [
-            f"The network answers every one of the {found.prompts:,} prompts that a problem of any length can lead to, "
-            "and all answers are right.",
+            f"The network answers every one of the {found.prompts:,} questions that a problem of any length can "
+            "pose, and all answers are right.",
             _theorem(found),
             f"The closest decision is at {found.least_margin_prompt}: the chosen token leads the runner-up by "
             f"{found.least_margin:.2f} logits.",
@@ -183,10 +183,10 @@ def certificate(found: Certificate, *, base: int) -> dict[str, Any]:
     else:
         worst = ", ".join(f"{f.prompt} ({f.produced} instead of {f.expected}{STOP})" for f in found.failures[:3])
         words = [
-            f"Not certified: {right:,} of {found.prompts:,} prompts are right, {len(found.failures):,} are wrong or "
+            f"Not certified: {right:,} of {found.prompts:,} answers are right, {len(found.failures):,} are wrong or "
             "undecided.",
             f"Among them: {worst}.",
-            "A problem that reaches one of them goes wrong there; all other problems are still solved correctly.",
+            "A problem that asks one of these goes wrong there; all other problems are still solved correctly.",
         ]
     return {
         **found.as_dict(),
@@ -203,7 +203,7 @@ def _theorem(found: Certificate) -> str:
     outside = found.proof.outside if found.proof is not None else None
     if outside is None:
         return (
-            "Each step of a problem is one of these prompts. So, by induction over the columns, every problem is "
+            "Each step of a problem is one of these questions. So, by induction over the columns, every problem is "
             "solved correctly, however long the numbers are."
         )
     return (

@@ -17,13 +17,14 @@ from alga.solve.solver import DEFAULT_MODEL
 
 T = TypeVar("T")
 LOG: Final = logging.getLogger("alga.serve")
+SLOW_TO_OPEN: Final = frozenset({"whole-of-three"})  # 200,202 situations: served only if it is named
 
 
 class ModelRegistry:
-    """All shipped networks and the given run folders, shared by all threads; shipped ones are loaded on first use."""
+    """The shipped networks and the given run folders, shared by all threads; shipped ones are loaded on first use."""
 
     def __init__(self, models: Sequence[str] = ()) -> None:
-        self._places = {name: name for name in runs.shipped()}
+        self._places = {name: name for name in runs.shipped() if name not in SLOW_TO_OPEN or name in models}
         for model in models:
             name = model if model in self._places else Path(model).resolve().name
             if self._places.get(name, model) != model:

@@ -31,19 +31,33 @@ function writeAxes(grid, pen, ink) {
   const across = (i) => grid.labels.left + (i + 0.5) * grid.wide, down = (i) => grid.labels.top + (i + 0.5) * grid.high + 3.5;
   const top = grid.labels.top - 7, room = Math.max(...acrossNames.map((text) => pen.measureText(text).width)) + 8;
   pen.textAlign = "center";
-  for (const i of labelled(acrossNames, grid.wide, room)) pen.fillText(acrossNames[i], across(i), top);
+  const pairs = grid.turned ? -1 : lastPair(acrossNames), alone = pairs >= 0; // single digits follow the pairs
+  for (const i of labelled(acrossNames, grid.wide, room)) if (!alone || i <= pairs) pen.fillText(acrossNames[i], across(i), top);
+  if (alone) writeAlone(pen, across(acrossNames.length - 0.5), across(pairs) + pen.measureText(acrossNames[pairs]).width / 2, top);
   pen.textAlign = "right";
   for (const i of labelled(downNames, grid.high, 11)) pen.fillText(downNames[i], grid.labels.left - 5, down(i));
   pen.textAlign = "center";
   for (const half of grid.halves) writeHalf(grid, pen, half, ink);
 }
 
-// Which labels have room: every so many, and the last pair of digits (9+9), from which single digits follow.
+// Over the columns of a single digit, up to their end, if it is clear of the label before.
+function writeAlone(pen, end, taken, top) {
+  const fitting = ["one digit", "one"].find((text) => end - pen.measureText(text).width > taken + 6);
+  pen.textAlign = "right";
+  if (fitting) pen.fillText(fitting, end, top);
+}
+
+// The place of the last pair of digits (9+9) if single digits follow; else -1.
+function lastPair(names) {
+  const corner = names.findLastIndex((text) => text.length > 1);
+  return corner > 0 && names.length > corner + 1 ? corner : -1;
+}
+
+// Which labels have room: every so many, and the last pair of digits.
 function labelled(names, size, room) {
   const skip = Math.max(1, Math.ceil(room / size)), tens = [1, 2, 5, 10, 20, 50, 100].find((step) => step >= skip) ?? skip;
-  const corner = names.findLastIndex((text) => text.length > 1), single = names.length > corner + 1 && corner > 0;
-  const chosen = names.map((_, i) => i).filter((i) => i % tens === 0);
-  if (!single) return chosen;
+  const corner = lastPair(names), chosen = names.map((_, i) => i).filter((i) => i % tens === 0);
+  if (corner < 0) return chosen;
   const clear = (i) => Math.abs(i - corner) >= skip;
   return [...chosen.filter((i) => i < corner && clear(i)), corner, ...chosen.filter((i) => i > corner && i >= corner + skip)];
 }

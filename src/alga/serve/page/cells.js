@@ -17,7 +17,7 @@ class Cells {
     Object.assign(this, { description, verdicts, marked });
     const wrong = verdicts.filter((right) => right === false).length, right = verdicts.filter(Boolean).length;
     Object.assign(this.canvas.dataset, { cells: verdicts.length, wrong, right });
-    this.canvas.setAttribute("aria-label", `${this.name}: ${said(right)} of ${said(verdicts.length)} prompts right, ${said(wrong)} wrong`);
+    this.canvas.setAttribute("aria-label", `${this.name}: ${said(right)} of ${said(verdicts.length)} questions right, ${said(wrong)} wrong`);
     this.draw();
   }
 

@@ -24,12 +24,6 @@ async function comparePair() {
     row("certificate", ({ certificate }) => (certificate.certified ? certificate.strength : "none"))));
 }
 
-// Black or white, whichever can be read better.
-function legibleOn(colour) {
-  const [r, g, b] = colour.match(/\d+/g).map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
-}
-
 // The share of right sums by length, from the committed records: the darker, the more. Training ended at five digits.
 function drawRecords() {
   const { digits, lengths, methods } = RECORDS, colour = colours();

@@ -61,7 +61,7 @@ function verdict({ hurt, damage, answer, refused, request, problems }) {
   if (!hurt || !damage) return [];
   const { weight, certificate } = damage;
   const moved = `${weight.tensor}[${weight.index}] of ${hurt.model} went from ${weight.before.toFixed(3)} to ${weight.after.toFixed(3)}. `;
-  const held = certificate.certified ? "It is still right on every prompt: the copy is certified. " : `The certificate fails: ${said(certificate.wrong)} prompts are wrong. `;
+  const held = certificate.certified ? "It is still right on every question: the copy is certified. " : `The certificate fails: ${said(certificate.wrong)} answers are wrong. `;
   if (!answer) return [moved + held];
   const solved = `${request.operands.map(shortened).join(` ${request.sign} `)} ${request.verb === "cmp" ? ":" : "="} `;
   const part = problems.length && !problems.some((problem) => problem.model === hurt.model) ? ` (${hurt.model} has no part in it)` : "";
@@ -71,8 +71,8 @@ function verdict({ hurt, damage, answer, refused, request, problems }) {
 
 // A problem that the damaged network gets wrong, by the operation that the network is for.
 function showTelling() {
-  const kinds = state.catalogue.models.find((model) => model.name === state.result.hurt.model).verbs;
-  const fitting = Object.entries(OPERATIONS).find(([, { kind }]) => kinds.includes(kind));
+  const { model } = state.result.hurt, kinds = state.catalogue?.models.find(({ name }) => name === model).verbs;
+  const fitting = Object.entries(OPERATIONS).find(([, { kind, network }]) => (kinds ? kinds.includes(kind) : network === model));
   if (!from.embedded && fitting) {
     $("operation").value = fitting[0];
     offerModels();

@@ -91,7 +91,7 @@ const Forward = (() => {
       const prompt = text.slice(0, cut), written = text.slice(cut + 1);
       const tokens = [...prompt], ids = [...tokens, ...written].map((token) => this.ids.get(token));
       if (!tokens.length || tokens.length > input_length || [...written].length >= output_length || ids.includes(undefined)) {
-        throw new RangeError(`expected a prompt of 1 to ${input_length} of the tokens ${this.vocabulary.slice(2).join("").replace(START, "")}, got ${prompt}`);
+        throw new RangeError(`expected a question of 1 to ${input_length} of the tokens ${this.vocabulary.slice(2).join("").replace(START, "")}, got ${prompt}`);
       }
       const padded = [...ids.slice(0, tokens.length), ...Array(input_length - tokens.length).fill(PAD)];
       return [...padded, this.ids.get(START), ...ids.slice(tokens.length)];

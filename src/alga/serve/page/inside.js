@@ -86,3 +86,9 @@ function colours() {
   const low = parts("--low"), high = parts("--high");
   return (share) => `rgb(${low.map((from, i) => Math.round(from + (high[i] - from) * Math.min(1, Math.max(0, share)))).join(" ")})`;
 }
+
+// Black or white, whichever can be read better.
+function legibleOn(colour) {
+  const [r, g, b] = colour.match(/\d+/g).map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}

@@ -14,7 +14,7 @@ function drawCourse(place, { steps, losses, right, all, at }) {
   const x = (step) => left + (step / end) * (width - left - 44), lossAt = (loss) => top + ((high - Math.log10(loss)) / (high - low || 1)) * (height - top - bottom);
   const rightAt = (count) => top + (1 - count / all) * (height - top - bottom);
   const path = (points) => points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "course", "aria-label": `Loss and prompts right over ${said(end)} steps; at step ${said(steps[at])}, ${said(right[at])} of ${said(all)} are right` });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "course", "aria-label": `Loss and questions right over ${said(end)} steps; at step ${said(steps[at])}, ${said(right[at])} of ${said(all)} are right` });
   const text = (px, py, said, anchor, kind = "") => picture.append(svg("text", { x: px, y: py, "text-anchor": anchor, class: kind }, said));
   for (let power = Math.ceil(low); power <= high; power++) {
     picture.append(svg("line", { x1: left, x2: width - 44, y1: lossAt(10 ** power), y2: lossAt(10 ** power), class: "thread" }));
@@ -76,7 +76,7 @@ function mountLearn(element, { recorded }) {
     drawCourse(part("course"), { ...course, at });
     const lost = at ? verdicts[at - 1].filter((was, i) => was && !verdicts[at][i]).length : 0;
     part("told").setAttribute("aria-live", playing ? "off" : "polite");
-    part("told").replaceChildren(make("b", { textContent: `Step ${said(steps[at])}` }), `: ${right[at] === all ? `all ${said(all)}` : `${said(right[at])} of ${said(all)}`} prompts right${loss === null ? "" : `, loss ${loss.toPrecision(2)}`}${lost ? `; ${said(lost)} that were right before are wrong again` : ""}.`);
+    part("told").replaceChildren(make("b", { textContent: `Step ${said(steps[at])}` }), `: ${right[at] === all ? `all ${said(all)}` : `${said(right[at])} of ${said(all)}`} questions right${loss === null ? "" : `, loss ${loss.toPrecision(2)}`}${lost ? `; ${said(lost)} that were right before are wrong again` : ""}.`);
     element.dataset.step = steps[at];
   }
 

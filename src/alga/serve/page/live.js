@@ -53,7 +53,7 @@ function mountLive(element, { networks, network, checker }) {
     }
     prompt = asked;
     const at = description.prompts.indexOf(prompt), expected = at < 0 ? null : `${description.outputs[at]}S`;
-    const verdict = expected === null ? "no step of a problem has this prompt" : answer.text === expected ? "right" : `wrong, ${expected} would be right`;
+    const verdict = expected === null ? "no step of a problem asks this" : answer.text === expected ? "right" : `wrong, ${expected} would be right`;
     const lead = Number.isFinite(answer.margin) ? `, it leads the runner-up by ${answer.margin.toFixed(2)}` : ", and a logit is not a number";
     part("answer").replaceChildren(`It reads ${prompt} and writes `, make("b", { textContent: answer.text, className: expected !== null && answer.text !== expected ? "bad" : "" }), `: ${verdict}${lead}.`);
     drawInside(answer.text);
@@ -136,10 +136,10 @@ function mountLive(element, { networks, network, checker }) {
     cells.show(description, found.texts.map((text, i) => text === `${description.outputs[i]}S`), prompt);
     part("status").className = found.wrong ? "verdict bad" : "verdict";
     const whose = changed ? ` with ${said(changed)} weight${changed > 1 ? "s" : ""} changed` : "";
-    const least = found.margins[found.least], lead = Number.isFinite(least) ? ` The least lead is ${least.toFixed(2)}, at ${description.prompts[found.least]}.` : "";
+    const least = found.margins[found.least], lead = Number.isFinite(least) ? ` The closest lead is ${least.toFixed(2)}, at ${description.prompts[found.least]}.` : "";
     part("status").textContent = found.wrong
-      ? `Checked in this browser${whose}: ${said(found.wrong)} of ${said(all)} prompts are wrong (${found.seconds.toFixed(1)} s).`
-      : `Checked in this browser${whose}: all ${said(right)} prompts are right (${found.seconds.toFixed(1)} s).${lead}`;
+      ? `Checked in this browser${whose}: ${said(found.wrong)} of ${said(all)} answers are wrong (${found.seconds.toFixed(1)} s).`
+      : `Checked in this browser${whose}: all ${said(right)} answers are right (${found.seconds.toFixed(1)} s).${lead}`;
     element.dataset.checked = "yes";
   }
 

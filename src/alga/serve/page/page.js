@@ -149,17 +149,42 @@ function restore() {
   return calculate({ step, hurt, quiet: !isProblem() });
 }
 
+// Without the list of networks those that always ship still answer. It says so in one line, until the list is there.
+async function loadCatalogue(link = location.hash) {
+  try {
+    state.catalogue = await from.models();
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    const button = make("button", { type: "button", textContent: "Try again" });
+    button.addEventListener("click", () => loadAgain(link));
+    $("outage").replaceChildren(`The list of networks did not load: ${problem.message}. Until it does, each operation has its usual network only. `, button);
+    $("outage").hidden = false;
+  }
+}
+
+// `link`: what the visitor had asked for, maybe of a network that was not on offer.
+async function loadAgain(link) {
+  $("outage").textContent = "Loading the list of networks …";
+  await loadCatalogue(link);
+  if (!state.catalogue) return $("outage").querySelector("button").focus();
+  $("outage").hidden = true;
+  offerModels();
+  if (link.includes("model=")) location.hash = link;
+  else if (state.result.error) calculate();
+  if (!stage.result) stage.retry?.();
+}
+
 // The list of networks may take a while; the first answer does not wait for it, unless the link names a network.
 async function begun() {
-  const catalogue = from.models().then((found) => { state.catalogue = found; });
+  const catalogue = loadCatalogue();
   if (from.embedded || location.hash.includes("model=")) await catalogue;
   offer();
   const restored = restore();
+  beginTour();
+  beginCompare();
   await catalogue;
   offerModels();
   await restored;
-  beginTour();
-  beginCompare();
   document.body.dataset.ready = "yes";
 }
 

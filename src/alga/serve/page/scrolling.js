@@ -3,9 +3,10 @@
 
 const chapterPlaces = () => [$("hero"), ...document.querySelectorAll(".chapter")];
 
-// The chapter at the line that the visitor reads; on a phone the stage covers the upper part.
+// The chapter at the line that the visitor reads; on a phone the stage covers the upper part, unless it is too low for that.
 function chapterHere() {
-  const line = innerHeight * (innerWidth < 900 ? 0.8 : 0.55);
+  const covers = innerWidth < 900 && getComputedStyle($("stage")).position === "sticky", line = innerHeight * (covers ? 0.8 : 0.55);
+  if (covers && $("stage").getBoundingClientRect().top > 1) return 0; // the claim is still above it
   let found = 0;
   chapterPlaces().forEach((place, i) => { if (place.checkVisibility() && place.getBoundingClientRect().top <= line) found = i; });
   return found;
@@ -81,7 +82,7 @@ function beginTour() {
   $("tour-large-one").addEventListener("click", () => again((live) => showSmall(false, live)));
   const linked = location.hash.startsWith("#tour-") && $(location.hash.slice(1));
   const settle = () => { if (linked && location.hash === `#${linked.id}`) linked.scrollIntoView({ behavior: "instant" }); }; // texts have grown
-  networkOf(storyModel().name).then(claim).then(settle).catch(() => {});
+  networkOf(storyModel().name).then(claim).then(settle).catch(() => { $("claim-asked").textContent = ""; }); // said by a certificate only
   settle();
   follow(0);
   document.documentElement.classList.add("smooth"); // from here on

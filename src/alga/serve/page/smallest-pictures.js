@@ -103,7 +103,7 @@ const SmallestPictures = (() => {
     const [dx, dy] = [ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]];
     const t = ((mid[0] - ends[0][0]) * dx + (mid[1] - ends[0][1]) * dy) / (dx * dx + dy * dy || 1), at = Math.min(1.08, Math.max(-0.05, t));
     plot.add("line", { x1: plot.x(at), x2: plot.x(at), y1: 0, y2: plot.height, class: "here" });
-    plot.svg.setAttribute("aria-label", `Along the line it writes ${told.join(", ")}; this prompt is ${Math.round(100 * t)} % of the way from 0 + 0 to 9 + 9`);
+    plot.svg.setAttribute("aria-label", `Along the line it writes ${told.join(", ")}; this question is ${Math.round(100 * t)} % of the way from 0 + 0 to 9 + 9`);
     return plot.svg;
   }
 

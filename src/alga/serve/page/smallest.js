@@ -98,7 +98,8 @@ function mountSmallest(element, { network, checker }) {
       const value = forward.weights[tensor][index], was = shipped[tensor][index];
       const share = value / shipped[tensor].reduce((most, each) => Math.max(most, Math.abs(each)), 1e-9);
       cell.textContent = Math.abs(value) < 99.95 ? value.toFixed(Math.abs(value) < 9.995 ? 2 : 1) : value.toFixed(0);
-      cell.style.background = ink(0.55 * Math.max(-1, Math.min(1, share)));
+      const colour = ink(0.55 * Math.max(-1, Math.min(1, share)));
+      Object.assign(cell.style, { background: colour, color: legibleOn(colour) });
       cell.classList.toggle("moved", value !== was);
       cell.setAttribute("aria-valuenow", value);
       cell.setAttribute("aria-valuetext", value === was ? value.toFixed(2) : `${value.toFixed(2)}, was ${was.toFixed(2)}`);
@@ -118,7 +119,7 @@ function mountSmallest(element, { network, checker }) {
     }
     const { text } = answer, at = description.prompts.indexOf(prompt), expected = at < 0 ? null : `${description.outputs[at]}S`;
     writing = Math.min(writing, text.length - 1);
-    const verdict = expected === null ? "no step of a problem has this prompt" : text === expected ? "right" : `wrong, ${expected} would be right`;
+    const verdict = expected === null ? "no step of a problem asks this" : text === expected ? "right" : `wrong, ${expected} would be right`;
     part("answer").replaceChildren(`It reads ${prompt} and writes `, make("b", { textContent: text, className: expected !== null && text !== expected ? "bad" : "" }), `: ${verdict}.`);
     part("written").replaceChildren(...[...text].map((token, i) => {
       const button = make("button", { type: "button", textContent: shownToken(token) });
@@ -133,6 +134,7 @@ function mountSmallest(element, { network, checker }) {
     part("attention").replaceChildren(drawAttention(state));
     part("line").replaceChildren(drawLine(forward, state, before));
     part("arc").replaceChildren(drawArc(forward, state));
+    part("echo").replaceChildren(...["points", "attention", "line", "arc"].map((name) => part(name).firstElementChild.cloneNode(true))); // in sight of the numbers
     cells.mark(prompt);
   }
 
@@ -142,7 +144,7 @@ function mountSmallest(element, { network, checker }) {
     version++;
     element.dataset.checked = "no";
     part("status").className = "verdict live-verdict";
-    part("status").textContent = `Checking all ${said(description.prompts.length)} prompts in this browser …`;
+    part("status").textContent = `Checking all ${said(description.prompts.length)} questions in this browser …`;
     drawNumbers();
     drawPictures();
     check();
@@ -166,8 +168,8 @@ function mountSmallest(element, { network, checker }) {
     const all = said(description.prompts.length), moved = changes();
     const whose = moved ? ` with ${said(moved)} of 59 numbers moved` : "";
     part("status").className = wrong ? "verdict live-verdict bad" : "verdict live-verdict";
-    part("status").textContent = wrong ? `Checked in this browser${whose}: ${said(wrong)} of ${all} prompts are wrong.`
-      : `Checked in this browser${whose}: all ${all} prompts are right. The least lead is ${margins[least].toFixed(2)}, at ${description.prompts[least]}.`;
+    part("status").textContent = wrong ? `Checked in this browser${whose}: ${said(wrong)} of ${all} answers are wrong.`
+      : `Checked in this browser${whose}: all ${all} answers are right. The closest lead is ${margins[least].toFixed(2)}, at ${description.prompts[least]}.`;
     element.dataset.checked = "yes";
   }
 

@@ -195,7 +195,7 @@ class Stage {
     const place = $("anatomy"), shape = sizes.join(" ");
     if (place.dataset.shape !== shape) {
       place.dataset.shape = shape;
-      const labels = ["wrote last", "", "column", domain.carried ? `${domain.carried}, digit` : "writes", "stop"];
+      const labels = ["wrote last", domain.contexts.length > 1 ? "then" : "", "column", domain.carried ? `${domain.carried}, digit` : "writes", "stop"];
       const run = (i) => make("figure", { className: i > 2 ? "out" : "" },
         make("div", { className: "run" }, ...Array.from({ length: sizes[i] }, () => make("kbd"))), make("figcaption", { textContent: labels[i] || "\u00a0" }));
       place.replaceChildren(make("div", { className: "reads" }, make("span", { className: "verb", textContent: "reads" }), run(0), run(1), run(2)),

@@ -7,10 +7,11 @@ const TERMS = {
   question: "The paper calls it a prompt: a first column (an instance of the first type), or what was written last, C and a column (second type).",
   stop: "S, the token with which each output of the network ends.",
   context: "The context: the output of the previous step, which the network reads before the letter C.",
+  number: "A parameter, also called a weight: training sets it, and the network is nothing but these.",
   lead: "The margin: by how many logits the chosen token exceeds every other. A logit more is 2.7 times as likely.",
 };
-const PARTS = [["tour-column", "Tour"], ["workbench", "Free play"], ["inside", "Inside"], ["damage", "Break it"], ["smallest", "59 numbers"],
-  ["learn", "Watch it learn"], ["train-here", "Train one"], ["compare", "Compare"]];
+const PARTS = [["tour-column", "Tour"], ["workbench", "Free play"], ["inside", "Inside"], ["damage", "Break it"], ["compare", "Compare"],
+  ["run-here", "Run it"], ["smallest", "59 numbers"], ["learn", "Watch it learn"], ["train-here", "Train one"]];
 
 const stage = new Stage();
 const tour = { chapter: -1, sums: new Map(), copies: new Map(), hurt: BREAKS.indexOf(8) };
@@ -58,6 +59,7 @@ const CHAPTERS = [
 async function onStage(name, live) {
   const found = await networkOf(name);
   if (!live()) return;
+  if (name === storyModel().name) claim(found); // also after a failure
   stage.show(name, found);
   stage.grid.asked = Infinity;
   stage.grid.blocks = [];
@@ -121,7 +123,7 @@ async function breakIt(slot, live) {
 }
 
 const brokenOnce = (amount) => once(tour.copies, amount, () => brokenBy(storyModel().name, amount));
-const weightOf = ({ weight }) => `The weight went from ${weight.before.toFixed(2)} to ${weight.after.toFixed(2)}.`;
+const weightOf = ({ weight }) => `That number went from ${weight.before.toFixed(2)} to ${weight.after.toFixed(2)}.`;
 
 async function brokenBy(name, amount) {
   const { favourite } = (await networkOf(name)).weights;

@@ -31,7 +31,7 @@ function mountTrainHere(element, { newWorker }) {
     drawRule();
     drawPrompts(null);
     part("course").replaceChildren();
-    tell(`${said(description.prompts.length)} prompts, ${said(description.parameters)} numbers, nothing learned yet.`);
+    tell(`${said(description.prompts.length)} questions, ${said(description.parameters)} numbers, nothing learned yet.`);
   }
 
   function tell(text, kind = "") {
@@ -83,8 +83,8 @@ function mountTrainHere(element, { newWorker }) {
     drawCourse(part("course"), { ...course, all, at: course.steps.length - 1 });
     if (done) {
       stop();
-      tell(`All ${said(all)} prompts are right, with a lead of ${least.toFixed(1)} or more: checked in this browser, after ${said(step)} steps and ${seconds.toFixed(1)} s. ${walked(weights)}`, "good");
-    } else tell(`Step ${said(step)}: ${said(all - wrong)} of ${said(all)} prompts right, loss ${loss.toPrecision(2)}.`);
+      tell(`All ${said(all)} answers are right, with a lead of ${least.toFixed(1)} or more: checked in this browser, after ${said(step)} steps and ${seconds.toFixed(1)} s. ${walked(weights)}`, "good");
+    } else tell(`Step ${said(step)}: ${said(all - wrong)} of ${said(all)} questions right, loss ${loss.toPrecision(2)}.`);
   }
 
   // A problem of many columns, walked by the new network and, beside it, by the task itself.
