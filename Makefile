@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots animation page-records learned patching prove coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
+.PHONY: help demo test test-slow lint format reproduce lab lab-quick report compare compare-quick bench bench-training train-all serve tools screenshots animation page-records learned patching prove verify coq coq-tables faults fuzz load mutants seal docs mask-figure dist clean
 
 help:
 	@echo "make demo            set up, re-check the certificate, watch the network add"
@@ -30,6 +30,7 @@ help:
 	@echo "make tools           exported folders in the real transformers, TransformerLens and nnsight (about 4 minutes)"
 	@echo "make patching        every head patched for every pair of contexts, and its part of docs/interpretability.md (some minutes)"
 	@echo "make prove           check and prove all shipped networks again (about a quarter of an hour)"
+	@echo "make verify          prove them by the second program, and docs/verified.md (an hour or two; can be stopped)"
 	@echo "make coq             theorems for numbers of any length, checked by Coq's kernel (needs coqc; about ten minutes)"
 	@echo "make coq-tables      the same for the table of addition only (a few minutes)"
 	@echo "make faults          kill, fill the disk, flip bits, and see that nothing is lost (about half an hour; can be stopped)"
@@ -120,6 +121,9 @@ tools: .venv/.installed-dev
 
 prove: .venv/.installed
 	$(BIN)/alga certify --all --proof
+
+verify: .venv/.installed-lab .venv/.installed-proof
+	$(BIN)/alga lab verify --results results/verify.json --page docs/verified.md
 
 coq: .venv/.installed
 	$(MAKE) -C proofs --no-print-directory ALGA=$(abspath $(BIN)/alga)

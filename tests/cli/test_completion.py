@@ -75,6 +75,7 @@ def test_studies_methods_and_verbs_are_completed(alga: Alga, monkeypatch: pytest
         "paper",
         "study",
         "report",
+        "verify",
     ]
     assert completed(alga, monkeypatch, "alga s") == ["sub", "solve", "serve"]  # not the old sweep
 

@@ -39,7 +39,7 @@ def test_everyday_verbs_come_first_and_research_is_under_lab() -> None:
         "demo", "add", "sub", "mul", "divmod", "cmp", "solve", "tasks", "serve", "train", "recipes", "certify",
         "verify", "evaluate", "diff", "export", "import", "lab",
     ]  # fmt: skip
-    assert list(LAB.commands) == ["sweep", "plot", "bench", "compare", "paper", "study", "report"]  # type: ignore[union-attr]
+    assert list(LAB.commands) == ["sweep", "plot", "bench", "compare", "paper", "study", "report", "verify"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)

@@ -37,6 +37,7 @@ from alga.cli import (
     verify,
 )
 from alga.cli.lab import bench, compare, paper, plot, study, sweep
+from alga.cli.lab import verify as lab_verify
 
 BROKEN_PIPE: Final = 141  # `alga … | head` ends quietly; not by SIGPIPE itself, which would end sweeps with a worker
 MESSAGE_LENGTH: Final = 1000  # characters of a message
@@ -199,7 +200,10 @@ lab = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-for research in (sweep.sweep, plot.plot, bench.bench, compare.compare, paper.paper, study.study, study.report):
+RESEARCH: Final[tuple[Callable[..., None], ...]] = (
+    sweep.sweep, plot.plot, bench.bench, compare.compare, paper.paper, study.study, study.report, lab_verify.verify
+)  # fmt: skip
+for research in RESEARCH:
     lab.command(cls=Verb)(research)
 app.add_typer(lab)
 
