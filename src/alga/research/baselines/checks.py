@@ -1,6 +1,7 @@
 """When training ends: all validation sums right at three checks in a row, or the most tokens reached.
 
-A method that extrapolates trains on after it has passed, as its authors do; the weights at that point are kept too.
+A method that extrapolates trains on after it has passed, as its authors do, to `on_tokens`; the weights at the point
+where it passed are kept too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ class Checks:
     ...     _ = checks.add(tokens, right, 5)
     >>> checks.passed, checks.ended(500), checks.due(550), checks.due(600)
     (500, True, False, True)
+    >>> on = Checks(Scale(check_tokens=100, tokens=1000, on_tokens=800), ends=False, passed=500)
+    >>> on.ended(799), on.ended(800)
+    (False, True)
     """
 
     scale: Scale
@@ -44,4 +48,5 @@ class Checks:
 
     def ended(self, tokens: int) -> bool:
         """Whether training ends after so many tokens."""
-        return tokens >= self.scale.tokens or (self.ends and self.passed is not None)
+        enough = 0 if self.ends else self.scale.on_tokens
+        return tokens >= self.scale.tokens or (self.passed is not None and tokens >= enough)

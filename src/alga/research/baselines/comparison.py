@@ -1,9 +1,9 @@
 """The comparison of baselines: a learning-rate search, then several seeds, both run as sweeps.
 
 Every method has the same kind of sums, batches, schedule, search and end of training: all validation sums right at
-three checks in a row, or the most tokens reached. Methods that extrapolate train on to the most tokens, as their
-authors do, and are tested at both points. The best rate passes with the fewest tokens; if none passes, it has the most
-validation sums right, then the most digits. The metric of the tests is exact match.
+three checks in a row, or the most tokens reached. Methods that extrapolate train on then, as their authors do, and
+are tested at both points. The best rate passes with the fewest tokens; if none passes, it has the most validation sums
+right, then the most digits. The metric of the tests is exact match.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def small() -> Setting:
 
 def quick() -> Setting:
     """A tiny one, to test that everything runs."""
-    scale = Scale(digits=2, width=16, hidden=32, tokens=20_000, check_tokens=5_000)
+    scale = Scale(digits=2, width=16, hidden=32, tokens=20_000, on_tokens=20_000, check_tokens=5_000)
     return Setting(
         scale=scale, longer=3, lengths=(1, 2, 3, 4), count=5, seeds=2, more_seeds=2, search_tokens=8_000, rates=2
     )
@@ -70,7 +70,8 @@ def quick() -> Setting:
 def large() -> Setting:
     """A setting for a GPU, never run: longer problems, larger networks, 25 times the compute."""
     shape = {"width": 256, "layers": 4, "hidden": 1024}
-    scale = Scale(digits=10, **shape, tokens=1_000_000_000, batch_tokens=65_536, check_tokens=5_000_000, device="cuda")
+    tokens = {"tokens": 1_000_000_000, "on_tokens": 500_000_000, "batch_tokens": 65_536, "check_tokens": 5_000_000}
+    scale = Scale(digits=10, **shape, **tokens, device="cuda")
     lengths = (1, 5, 10, 15, 20, 21, 22, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
     return Setting(scale=scale, longer=20, lengths=lengths, count=100, seeds=3, more_seeds=5, search_tokens=250_000_000)
 
