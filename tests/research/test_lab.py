@@ -31,7 +31,7 @@ def test_committed_page_matches_the_records(tmp_path: Path) -> None:
     assert "quick run" not in PAGE.read_text()
 
 
-UNDER_WAY = {"whole"}  # studies whose runs are not complete, so that their records are not committed
+UNDER_WAY: set[str] = set()  # studies whose runs are not complete, so that their records are not committed
 
 
 def test_every_study_has_at_least_ten_seeds() -> None:

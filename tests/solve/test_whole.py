@@ -144,3 +144,16 @@ def test_a_thousand_sums_of_up_to_a_thousand_digits(whole: Solver) -> None:
     found = evaluate(whole, problems)
     assert found.wrong == ()
     assert len(found.outcomes) == 1000
+
+
+@pytest.mark.slow
+def test_three_numbers_are_added_at_every_length() -> None:
+    three = Solver.load("addition-of-three")
+    rng = Random(0)
+    problems = [("9" * 50, "1", "9" * 49), ("0", "0", "0"), ("999", "999", "999"), ("5", "44", "333")]
+    lengths = [(1, 20), (100, 3), (300, 300), (1000, 1)]
+    problems += [tuple(f"{rng.randrange(10 ** rng.choice(pair)):d}" for _ in range(3)) for pair in lengths * 5]
+    for problem, result in zip(problems, three.solve_many(problems, engine="whole"), strict=True):
+        assert result.answer == str(sum(map(int, problem)))
+        assert result.certified
+        assert result.engine == "whole"

@@ -112,5 +112,9 @@ def test_a_text_that_two_columns_do_not_decide_is_refused() -> None:
         _ = Backwards().domain
 
 
-def test_example_is_one_situation() -> None:
-    assert TASK.example(Random(1), lambda prompt: TASK.domain[prompt].output).startswith("two columns of a text: ")
+def test_example_is_a_text_continued_as_the_outputs_say() -> None:
+    exact = TASK.example(Random(1), lambda prompt: TASK.domain[prompt].output)
+    question, _, written = exact.partition("=")
+    assert TASK.answer(*question.split("+")) == written
+    assert TASK.example(Random(1), lambda _: "7") == f"{question}=777777"  # no end: cut off
+    assert TASK.example(Random(1), lambda _: None) == f"{question}=S"

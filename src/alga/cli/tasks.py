@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from alga.cli.console import as_json
+from alga.cli.console import as_json, progress
 from alga.cli.options import AsJson
 from alga.trust.certificate import BOUNDED
 
@@ -30,7 +30,11 @@ def tasks(
     if names:
         typer.echo("\n".join(runs.shipped()))
         return
-    rows = [_row(name) for name in runs.shipped()]
+    shipped, rows = runs.shipped(), list[dict[str, Any]]()
+    with progress("networks") as watch:
+        for name in shipped:
+            rows.append(_row(name))
+            watch(len(rows), len(shipped))
     if json:
         typer.echo(as_json({"tasks": rows, "in_bases_2_to_36": list(families())}))
         return

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import alga
 from alga import runs
-from alga.runs.card import STEPS, TEXT, plain
+from alga.runs.card import about, plain
 from alga.solve.solver import Solver
 from alga.trust.certificate import Certificate
 
@@ -57,7 +57,7 @@ def card(solver: Solver, right: int) -> str:
             "",
             f"# {task.name}: a Transformer of {solver.run.config.model.parameters:,} parameters",
             "",
-            *(line.format(task.summary) for line in (TEXT if reads else STEPS)),
+            *about(task),
             "",
             "```python",
             _opening(solver) + "```",

@@ -4,7 +4,7 @@ Attention is ordinary and hides nothing but the future. A score is query · key 
 distance between two tokens (their places' difference), which falls by a learned slope beyond `reach`; each head has a
 sink, a constant in the denominator, so that "nothing there" differs from "something there".
 
-Shapes: B batch, L positions, D width, H heads, E width of a head, V vocabulary.
+Shapes: B batch, L positions, N chosen positions of all rows, D width, H heads, E width of a head, V vocabulary.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class ReaderAttention(nn.Module):
         self.queries, self.keys, self.values = HookPoint(), HookPoint(), HookPoint()
         self.scores, self.pattern, self.mixed = HookPoint(), HookPoint(), HookPoint()
 
-    def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor, chosen_N: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """Return the attention, and the logarithm of each weight before it is divided, the sink's last (BHLM)."""
         B, L, D = x_BLD.shape
         *keyed, values = (part.view(B, L, self.heads, -1) for part in self.project_in(x_BLD).split(D, dim=-1))
@@ -55,7 +57,8 @@ class ReaderAttention(nn.Module):
         scores_BHLM = self.scores(torch.cat([scores_BHLL, sinks_BHL1], dim=-1))
         mixed_BHLE = self.pattern(scores_BHLM.softmax(dim=-1))[..., :-1] @ v
         mixed_BLHE = self.mixed(mixed_BHLE.transpose(1, 2))
-        return self.project_out(mixed_BLHE.reshape(B, L, D)), scores_BHLM
+        mixed = mixed_BLHE.reshape(B, L, D)
+        return self.project_out(mixed if chosen_N is None else mixed.flatten(0, 1)[chosen_N]), scores_BHLM
 
     def score(self, distance_BLL: Tensor) -> Tensor:
         """Return the part of each score that depends on the coupled distance alone (BHLL)."""
@@ -78,12 +81,14 @@ class ReaderLayer(nn.Module):
         )
         self.before, self.between, self.after = HookPoint(), HookPoint(), HookPoint()
 
-    def forward(self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the layer's result and its scores."""
+    def forward(
+        self, x_BLD: Tensor, distance_BLL: Tensor, hidden_BLL: Tensor, chosen_N: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the layer's result, of the chosen positions (ND) if they are given, and its scores."""
         x_BLD = self.before(x_BLD)
-        attended_BLD, scores_BHLM = self.attention(self.attention_norm(x_BLD), distance_BLL, hidden_BLL)
-        x_BLD = self.between(x_BLD + attended_BLD)
-        return self.after(x_BLD + self.feed_forward(self.feed_forward_norm(x_BLD))), scores_BHLM
+        attended, scores_BHLM = self.attention(self.attention_norm(x_BLD), distance_BLL, hidden_BLL, chosen_N)
+        x = self.between((x_BLD if chosen_N is None else x_BLD.flatten(0, 1)[chosen_N]) + attended)
+        return self.after(x + self.feed_forward(self.feed_forward_norm(x))), scores_BHLM
 
 
 class Reader(nn.Module):
@@ -122,20 +127,27 @@ class Reader(nn.Module):
             layer.attention.slopes.clamp_(min=LEAST_SLOPE)  # type: ignore[union-attr, operator]
 
     def forward(
-        self, ids_BL: Tensor, parts_BL: Tensor, places_BL: Tensor, scores: list[Tensor] | None = None
+        self,
+        ids_BL: Tensor,
+        parts_BL: Tensor,
+        places_BL: Tensor,
+        scores: list[Tensor] | None = None,
+        chosen_N: Tensor | None = None,
     ) -> Tensor:
-        """Return the next token's logits at every position; a negative place is padding, which nothing attends to.
+        """Return the next token's logits at every position, or at the chosen ones, counted through all rows (NV).
 
-        A list given as `scores` receives each layer's scores (BHLM), the sink's last.
+        A negative place is padding, which nothing attends to. A list given as `scores` receives each layer's scores
+        (BHLM), the sink's last.
         """
         L = ids_BL.shape[1]
         x_BLD = self.token_embedding(ids_BL) + self.position_embedded(self.part_embedding(parts_BL))
         distance_BLL = places_BL[:, None, :] - places_BL[:, :, None]
         later_LL = torch.ones(L, L, dtype=torch.bool, device=ids_BL.device).triu(1)
         hidden_BLL = later_LL | (places_BL < 0)[:, None, :]
-        for layer in self.layers:
-            x_BLD, scores_BHLM = layer(x_BLD, distance_BLL, hidden_BLL)
+        x = x_BLD
+        for i, layer in enumerate(self.layers, start=1):
+            x, scores_BHLM = layer(x, distance_BLL, hidden_BLL, chosen_N if i == len(self.layers) else None)
             if scores is not None:
                 scores.append(scores_BHLM)
-        logits_BLV: Tensor = self.logits(self.head(self.final_norm(x_BLD)))
-        return logits_BLV
+        logits: Tensor = self.logits(self.head(self.final_norm(x)))
+        return logits

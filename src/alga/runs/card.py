@@ -15,7 +15,7 @@ STEPS: Final = (
     "is given to it; what it has learned is the step. Method: A. G. Patriota, arXiv 2406.00075.",
 )
 TEXT: Final = (
-    "It computes {}: it continues `65785+8765=` with the sum, units first, token",
+    "It computes {}: it continues `{}=` with the sum, units first, token",
     "by token, attending to the whole text. It is given coupled places, as in position coupling (Cho et al. 2024):",
     "the digits of one column share a place. It was trained on short sums only, with a price on attention outside two",
     "columns; docs/whole.md has the theorem for all lengths.",
@@ -27,7 +27,7 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
     lines = [
         f"# {task.name}: a Transformer of {parameters:,} parameters",
         "",
-        *(line.format(task.summary) for line in (TEXT if task.engine == "whole" else STEPS)),
+        *about(task),
         "",
         "## Certificate",
         "",
@@ -40,6 +40,14 @@ def card(task: Task, parameters: int, training: dict[str, Any], certificate: Cer
             rows["init"] = f"weights {rows['init']['sha256']} of {rows['init']['run']}"
         lines += [f"| {key.replace('_', ' ')} | {plain(value)} |" for key, value in rows.items() if key != "task"]
     return "\n".join([*lines, ""])
+
+
+def about(task: Task) -> list[str]:
+    """Return what a network of a task does, in a few lines."""
+    if task.engine != "whole":
+        return [line.format(task.summary) for line in STEPS]
+    question = "65785+8765" + "+907" * (task.procedure.layout.arity - 2)
+    return [line.format(task.summary, question) for line in TEXT]
 
 
 def plain(value: object) -> str:

@@ -64,7 +64,7 @@ STEPS: Final = {
 # The shipped network that an engine runs in the place of a task's own.
 COMPANIONS: Final = {
     "lookahead": {"addition": "addition-lookahead"},
-    "whole": {"addition": "whole", "addition-base-16": "whole-base-16"},
+    "whole": {"addition": "whole", "addition-base-16": "whole-base-16", "addition-of-three": "whole-of-three"},
 }
 _UNLISTED: dict[str, Callable[[], Task]] = {  # 200,202 situations, which take seconds to list
     "addition-whole-of-three": partial(Whole, operands=3),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Final
 
@@ -130,9 +130,8 @@ class Whole(Task):
         if place == 0:
             units = [operand[-1] for operand in operands]
             return PLUS.join(units if self.listed == "ordered" else sorted(units)) + EQUALS
-        ends = ((operand, len(operand) - place + 1) for operand in operands)
-        kept = [operand[max(0, end - 2) : end] if end > 0 else "" for operand, end in ends]
-        return f"{PLUS.join(kept if self.listed == 'ordered' else _sorted(kept))}{EQUALS}{token}"
+        kept = tuple([_two_digits(operand, place) for operand in operands])
+        return f"{PLUS.join(kept) if self.listed == 'ordered' else _sorted(kept)}{EQUALS}{token}"
 
     def seen(self, situation: str) -> list[tuple[str, int, int]]:
         """Return the tokens of a situation, each with its part and distance; the last is the one that writes.
@@ -191,17 +190,37 @@ class Whole(Task):
                 yield [up + digit for up, digit in itertools.zip_longest(above, own, fillvalue="")] + [""] * (arity - n)
 
     def example(self, rng: Random, answer: Callable[[str], str | None]) -> str:
-        """Return one situation with the token that follows."""
-        prompt = rng.choice(list(self.domain))
-        return f"two columns of a text: {prompt} and then {answer(prompt)}"
+        """Return a text of numbers of four digits, continued as the given outputs say.
+
+        >>> said = {"0+6=": "6", "80+46=6": "2", "58+44=2": "0", "35+24=0": "6", "3+2=6": "S"}
+        >>> Whole().example(Random(1), said.get)
+        '3580+2446=6206S'
+        """
+        question = self.question(*self.serves.families()["uniform"](rng, 4))
+        written = ""
+        while not written.endswith(END) and len(written) < self.longest_answer(question):
+            written += answer(self.situation(question + written, len(question + written) - 1)) or END
+        return question + written
 
 
-def _sorted(cuts: Sequence[str]) -> list[str]:
+@lru_cache(maxsize=2**13)  # listing situations asks the same again and again, here and below
+def _two_digits(operand: str, place: int) -> str:
+    """Return the digits of a number at a place and the next, as far as it has them.
+
+    >>> _two_digits("785", 1), _two_digits("785", 3), _two_digits("785", 4)
+    ('85', '7', '')
+    """
+    end = len(operand) - place + 1
+    return operand[max(0, end - 2) : end] if end > 0 else ""
+
+
+@lru_cache(maxsize=2**13)
+def _sorted(cuts: tuple[str, ...]) -> str:
     """Return the same digits at both places in order, whichever number they belong to.
 
-    >>> _sorted(["75", "", "8"])
-    ['75', '8', '']
+    >>> _sorted(("75", "", "8"))
+    '75+8+'
     """
-    own, above = sorted(cut[-1] for cut in cuts if cut), sorted(cut[0] for cut in cuts if len(cut) == 2)
+    own, above = sorted([cut[-1] for cut in cuts if cut]), sorted([cut[0] for cut in cuts if len(cut) == 2])
     filled = [up + digit for up, digit in itertools.zip_longest(above, own, fillvalue="")]
-    return filled + [""] * (len(cuts) - len(filled))
+    return PLUS.join(filled + [""] * (len(cuts) - len(filled)))

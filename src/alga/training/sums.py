@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -57,24 +58,25 @@ class SumSampler:
     def encoded(self, texts: list[str]) -> SumBatch:
         """Return whole texts as a batch."""
         longest = max(map(len, texts)) - 1  # the stop token is written and not read
-        kinds, places = torch.zeros(len(texts), longest, dtype=torch.long), torch.full((len(texts), longest), -1)
-        targets = torch.full_like(kinds, IGNORED)
+        kinds = np.zeros((len(texts), longest), dtype=np.int64)
+        places, targets = np.full_like(kinds, -1), np.full_like(kinds, IGNORED)
         size = len(self._texts.vocabulary)
         for row, text in enumerate(texts):
-            known, length = torch.from_numpy(self._texts.kinds(text)), len(text) - 1
+            known, length = self._texts.kinds(text), len(text) - 1
             equals = int((known < size).sum())
             kinds[row, :length] = known[:-1]
-            places[row, :length] = torch.from_numpy(self._texts.places(text)[:-1])
+            places[row, :length] = self._texts.places(text)[:-1]
             targets[row, equals:length] = known[equals + 1 :] - size
         found = (kinds % size, kinds // size, places, targets)
-        return SumBatch(*(tensor.to(self._device) for tensor in found))
+        return SumBatch(*(torch.from_numpy(array).to(self._device) for array in found))
 
     def loss(self, model: Reader, batch: SumBatch) -> Tensor:
         """Return the cross-entropy of the answers' tokens plus the price of attention outside."""
         scores: list[Tensor] = []
-        logits_BLV = model(batch.ids_BL, batch.parts_BL, batch.places_BL, scores)
         answers_BL = batch.targets_BL != IGNORED
-        loss = F.cross_entropy(logits_BLV[answers_BL], batch.targets_BL[answers_BL])
+        chosen_N = answers_BL.flatten().nonzero()[:, 0]
+        logits_NV = model(batch.ids_BL, batch.parts_BL, batch.places_BL, scores, chosen_N)
+        loss = F.cross_entropy(logits_NV, batch.targets_BL[answers_BL])
         if not self._price:
             return loss
         distance_BLL = batch.places_BL[:, None, :] - batch.places_BL[:, :, None]

@@ -106,11 +106,12 @@ class WholeStudy(Study):
     def panels(self, records: Sequence[Record]) -> list[Panel]:
         groups = gathered([r for r in records if r["kind"].startswith("up to")], "digits").items()
         certified = [(n, share(sum(r["certified"] for r in rows), len(rows))) for n, rows in groups]
-        margins = [(n, over(rows, "least_margin")) for n, rows in groups]
+        sure = {n: [r for r in rows if r["certified"]] for n, rows in groups}
+        margins = [(n, over(rows, "least_margin")) for n, rows in sure.items() if rows]
         label = "digits of the longest number in training"
         return [
             Panel(label, "share certified at every length", [Series("", certified)]),
-            Panel(label, "least margin over all situations (median)", [Series("", margins)]),
+            Panel(label, "least margin of those certified (median)", [Series("", margins)]),
         ]
 
 
