@@ -13,15 +13,31 @@ import sys
 
 
 def _exit_on_signal() -> None:
-    """Make Ctrl-C and SIGTERM end the process silently.
+    """Make Ctrl-C and SIGTERM end the process silently, at once.
 
-    Once the work is done and the exit code decided, signals are ignored. While Python frees its memory it resets
-    handlers to the default, so a late SIGTERM would end a finished command with -15.
+    While Python frees its memory it resets handlers to the default, so a late SIGTERM would end a finished command with
+    -15: at the very end, signals are ignored.
     """
-    for number in (_signal.SIGINT, _signal.SIGTERM):
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, lambda number, _: os._exit(128 + number))
-            atexit.register(_signal.signal, number, _signal.SIG_IGN)  # the first registered runs last
+    for number in _heard():
+        _signal.signal(number, _exit)
+        atexit.register(_signal.signal, number, _signal.SIG_IGN)  # the first registered runs last
+
+
+def _ignore_first_signal() -> None:
+    """Ignore the next signal: the work is done, the exit code is decided, and libraries are cleaning up.
+
+    The one after it ends the process at once, in case cleaning up hangs.
+    """
+    for number in _heard():
+        _signal.signal(number, lambda number, _: _signal.signal(number, _exit))
+
+
+def _exit(number: int, _frame: object) -> None:
+    os._exit(128 + number)
+
+
+def _heard() -> list[int]:
+    return [number for number in (_signal.SIGINT, _signal.SIGTERM) if _signal.getsignal(number) != _signal.SIG_IGN]
 
 
 def _exit_now(code: int) -> None:
@@ -42,7 +58,10 @@ def main() -> None:
     from alga.cli.app import main as run  # noqa: PLC0415 - the slow import
 
     try:
-        run()
+        try:
+            run()
+        finally:
+            _ignore_first_signal()
     except SystemExit as ended:
         if ended.code in (128 + _signal.SIGINT, 128 + _signal.SIGTERM):
             _exit_now(int(ended.code or 0))

@@ -186,6 +186,27 @@ alga.__main__.main()
     assert (done.returncode, done.stderr) == (143, "alga: stopped by SIGTERM\n")
 
 
+@pytest.mark.parametrize(("signals", "code", "out"), [(1, 0, "3\ncleaned up\n"), (2, 143, "3\n")])
+def test_signal_after_the_work_lets_libraries_clean_up_unless_repeated(signals: int, code: int, out: str) -> None:
+    script = f"""
+import atexit, os, signal, sys
+import alga.__main__, alga.cli.app
+def clean_up():
+    sys.stdout.flush()
+    for _ in range({signals}):
+        os.kill(os.getpid(), signal.SIGTERM)
+    print("cleaned up")
+def run(command=alga.cli.app.main):
+    atexit.register(clean_up)
+    command()
+alga.cli.app.main = run
+sys.argv = ["alga", "add", "1", "2"]
+alga.__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, "")
+
+
 def test_critical_section_finishes_before_a_signal() -> None:
     done = []
 

@@ -65,6 +65,7 @@ def load(seconds: float, share: float = 1.0) -> dict[str, Any]:
             server.terminate()
             server.wait()
             reading.join()
+    unexpected = [line for line in log if line not in EXPECTED]
     return {
         "machine": machine(),
         "seconds": seconds,
@@ -72,7 +73,7 @@ def load(seconds: float, share: float = 1.0) -> dict[str, Any]:
         "honest": {kind: _row(told, kind) for kind in sorted({asked.kind for asked in told})} | {"all": _row(told)},
         "hostile": heard,
         "memory": _memory(memory),
-        "log": {"lines": len(log) - len(EXPECTED), "first": [line for line in log if line not in EXPECTED][:20]},
+        "log": {"lines": len(unexpected), "first": unexpected[:20], "last": unexpected[-20:]},
         "wrong": _wrong(heard),
         "failures": [vars(asked) for asked in told if asked.wrong][:20],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from random import Random
 
@@ -209,17 +208,6 @@ def test_quick_is_for_certified_networks_that_nobody_has_opened() -> None:
     assert other.quick("3", "1") is None
     unjudged = Solver(dataclasses.replace(Solver.load().run, certificate=None))
     assert unjudged.quick("3", "1") is None
-
-
-def test_compiler_is_not_loaded_for_short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, engine.VECTOR)
-    made = Machine(ADDITION, Solver.load().table)
-    assert engine.answer(made, "7" * 5000, "5" * 5000) == ADDITION.oracle("7" * 5000, "5" * 5000)
-    assert engine.VECTOR not in sys.modules
-    assert made.replayed == 5000 * engine.SCANNED
-    made.replayed = engine.COMPILE_FROM
-    assert engine.answer(made, "7" * 64, "5" * 64) == ADDITION.oracle("7" * 64, "5" * 64)
-    assert engine.VECTOR in sys.modules
 
 
 # --- texts in memory --------------------------------------------------------------------------------------------------

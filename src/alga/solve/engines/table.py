@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from alga.base.cancellation import Cancellation
@@ -39,6 +40,8 @@ ROW: Final = 130  # what a row of a product or quotient costs without the compil
 QUICK: Final = 4  # what a short problem costs without the compiler, by the same measure
 WATCHED: Final = 4096  # problems between two reports
 SCANNED: Final = 1 / 40  # what a column costs in Python's integers, replaying it being 1
+
+_loaded: dict[str, ModuleType] = {}  # complete modules
 
 
 def solve(
@@ -174,7 +177,7 @@ def bulk_of(machine: Machine, cost: float) -> Bulk | None:
 def _scanned(machine: Machine, scan: Scan, upper: str, lower: str) -> str | None:
     if len(upper) < SHORT and len(lower) < SHORT:
         return scan.text(upper, lower)
-    vector: Any = sys.modules.get(VECTOR)
+    vector: Any = _loaded.get(VECTOR)
     if vector is None:
         cost = max(len(upper), len(lower)) * SCANNED
         vector = _compiled(VECTOR, machine, cost)
@@ -199,13 +202,20 @@ def long_arithmetic(
 def load_compiled() -> None:
     """Load all compiled code now, for someone who measures it or has time before the first problem."""
     for name in (LOOP, VECTOR, BULK, LONG):
-        importlib.import_module(name)
+        _load(name)
 
 
 def _compiled(name: str, machine: Machine, cost: float) -> Any:
     """Return a module if it is loaded, or should be now for what costs as much as replaying so many columns."""
-    module = sys.modules.get(name)
-    return importlib.import_module(name) if module is None and machine.replayed + cost > COMPILE_FROM else module
+    module = _loaded.get(name)
+    if module is None and (name in sys.modules or machine.replayed + cost > COMPILE_FROM):
+        module = _load(name)
+    return module
+
+
+def _load(name: str) -> ModuleType:
+    """Import a module whole: one that another thread is importing is in sys.modules before it is complete."""
+    return _loaded.setdefault(name, importlib.import_module(name))
 
 
 def _at_once(machine: Machine, operands: tuple[str, ...]) -> Result | None:
