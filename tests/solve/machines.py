@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+
+import pytest
 
 from alga import tasks
 from alga.network.step import Decode
-from alga.solve.engines import loop
+from alga.solve.engines import loop, table
 from alga.solve.engines.machine import Machine
 from alga.tasks import Task
 from alga.trust.table import extract
@@ -15,6 +18,12 @@ ADDITION = tasks.find("addition")
 SUBTRACTION = tasks.find("subtraction")
 PARITY = tasks.find("parity")
 Make = Callable[..., Decode]
+
+
+def unload(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make compiled code one that was never loaded."""
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delitem(table._loaded, name, raising=False)
 
 
 def permuted() -> dict[str, str]:

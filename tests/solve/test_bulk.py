@@ -19,7 +19,7 @@ from alga.solve.engines.bulk import Bulk
 from alga.solve.engines.machine import Machine, machine_of
 from alga.solve.result import Result, Results
 from alga.solve.solver import Solver
-from tests.solve.machines import ADDITION, FAST, Make, machine
+from tests.solve.machines import ADDITION, FAST, Make, machine, unload
 
 ADDER = Bulk(machine_of(ADDITION, Solver.load().table))
 
@@ -137,7 +137,7 @@ def test_progress_and_cancelling_between_calls(monkeypatch: pytest.MonkeyPatch) 
 
 def test_few_problems_load_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Machine(ADDITION, Solver.load().table)
-    monkeypatch.delitem(__import__("sys").modules, engine.BULK)
+    unload(engine.BULK, monkeypatch)
     assert engine.bulk_of(made, 1000) is None
     assert engine.answers(made, [("1", "2")] * 20) == ["3"] * 20
     assert made.replayed == 20 * engine.QUICK

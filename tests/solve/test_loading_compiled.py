@@ -12,12 +12,11 @@ import pytest
 from alga.solve.engines import table as engine
 from alga.solve.engines.machine import Machine
 from alga.solve.solver import Solver
-from tests.solve.machines import ADDITION
+from tests.solve.machines import ADDITION, unload
 
 
 def test_compiler_is_not_loaded_for_short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, engine.VECTOR, raising=False)
-    monkeypatch.delitem(engine._loaded, engine.VECTOR, raising=False)
+    unload(engine.VECTOR, monkeypatch)
     made = Machine(ADDITION, Solver.load().table)
     assert engine.answer(made, "7" * 5000, "5" * 5000) == ADDITION.oracle("7" * 5000, "5" * 5000)
     assert engine.VECTOR not in sys.modules

@@ -16,7 +16,7 @@ from alga.solve.engines import table as engine
 from alga.solve.engines.machine import Machine, machine_of
 from alga.solve.solver import Solver
 from alga.trust.table import Table, extract
-from tests.solve.machines import ADDITION, FAST, PARITY, Make, by_loop, machine
+from tests.solve.machines import ADDITION, FAST, PARITY, Make, by_loop, machine, unload
 
 
 @pytest.mark.parametrize("name", FAST)
@@ -103,7 +103,7 @@ def test_several_numbers_of_uneven_lengths_are_added(adder: Solver) -> None:
 def test_loop_is_compiled_after_enough_replayed_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     task = tasks.find("addition-base-16")
     made = Machine(task, Solver.load("addition-base-16").table)
-    monkeypatch.delitem(__import__("sys").modules, engine.LOOP)
+    unload(engine.LOOP, monkeypatch)
     assert engine._at_once(made, ("7" * 1000, "5" * 1000)) is None
     engine.replay(made, ("7" * 1000, "5" * 1000))
     made.replayed = engine.COMPILE_FROM
