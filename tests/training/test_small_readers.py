@@ -38,13 +38,13 @@ def test_attention_starts_at_the_two_columns() -> None:
 
 
 def test_start_at_two_columns_needs_a_curve_and_no_keys() -> None:
-    for recipe in (replace(recipes.whole(), start="two columns"), replace(recipes.fast(), start="two columns")):
+    for recipe in (replace(recipes.whole(), start="two-columns"), replace(recipes.fast(), start="two-columns")):
         with pytest.raises(AlgaError, match="a start at two columns needs a reader of digits on a curve"):
             initial_network(recipe.network(), recipe)
 
 
 def test_unknown_start_is_refused() -> None:
-    with pytest.raises(AlgaError, match="start must be one of torch, normal, two columns"):
+    with pytest.raises(AlgaError, match="start must be one of torch, normal, two-columns"):
         quick(start="somewhere")
 
 

@@ -31,7 +31,7 @@ def initial_network(config: AnyShape, recipe: Recipe, weights: Weights | None = 
     model = new_module(config)
     if recipe.start != "torch":
         _draw_normal(model)
-    if recipe.start == "two columns":
+    if recipe.start == "two-columns":
         _look_at_two_columns(model)
     for module in model.modules():
         if isinstance(module, nn.Embedding):
