@@ -18,10 +18,9 @@ ROOMS = (
 WITH_TORCH = {  # may import torch at import time; everything else starts without it
     "network/model.py", "network/alterations.py", "network/module.py", "network/module_state.py",
     "network/reader.py", "network/reader_module.py", "network/hook_points.py", "network/effects.py",
-    "training/checkpoint.py", "training/checks.py", "training/configuration.py", "training/initial_weights.py",
-    "training/learner.py",
-    "training/optimisers.py", "training/sampling.py", "training/sums.py", "training/torch_settings.py",
-    "training/trainer.py",
+    "training/checkpoint.py", "training/checks.py", "training/compiled_sums.py", "training/configuration.py",
+    "training/initial_weights.py", "training/learner.py", "training/optimisers.py", "training/sampling.py",
+    "training/shared_numbers.py", "training/sums.py", "training/torch_settings.py", "training/trainer.py",
     "research/baselines/language.py", "research/baselines/packing.py", "research/baselines/transformer.py",
     "research/baselines/whole_reader.py",
 }  # fmt: skip

@@ -145,7 +145,7 @@ def test_step_code_matches_the_network_with_and_without_a_cache(options: dict[st
     assert hugging_face.folder(solver).keys() == FILES  # which compares every prompt
     shape = solver.run.config.model
     ours = module_of(solver.run.weights.arrays, shape)
-    theirs = step_code.StepNetwork(**vars(shape)).eval()
+    theirs = step_code.StepNetwork(**hugging_face.settings_of(shape)).eval()
     theirs.load_state_dict(ours.state_dict())
     ids = torch.tensor([[2, 5, 3, 4, 3], [3, 0, 0, 4, 1]])  # `0C1\n1` and `1PP\nS`
     with torch.no_grad():

@@ -17,37 +17,13 @@ from alga.network.alterations import alteration
 from alga.network.compiled_reader import EVERYTHING, CompiledReader
 from alga.network.kinds import shape_of
 from alga.network.reader import Reader
-from alga.network.reader_config import ReaderConfig
 from alga.network.reader_decoder import ReaderDecoder
 from alga.network.texts import Texts
 from alga.tasks.whole import Whole
+from tests.readers import SMALL, Source, reader
 
 TASK = Whole()
 TEXTS = Texts.of(TASK)
-SMALL = ReaderConfig(vocabulary=13, width=16, heads=2, hidden=32)
-
-
-class Source:
-    """A network that is opened as a torch module only if asked for."""
-
-    def __init__(self, model: Reader, opened: bool = False) -> None:
-        self.model, self.shape = model, model.config
-        self.opened = model if opened else None
-
-    @property
-    def arrays(self) -> dict[str, Any]:
-        return {name: tensor.detach().numpy() for name, tensor in self.model.state_dict().items()}
-
-
-def reader(shape: ReaderConfig = SMALL, slope: float = 2.0, near: float = 3.0) -> Reader:
-    torch.manual_seed(3)
-    model = Reader(shape).eval()
-    with torch.no_grad():
-        for layer in model.layers:
-            layer.attention.distances[:, shape.reach : shape.reach + 2] += near
-            layer.attention.distances += 0.1 * torch.randn(shape.heads, 2 * shape.reach + 1)
-            layer.attention.slopes.fill_(slope)
-    return model
 
 
 def question(rng: Random, digits: int) -> str:

@@ -138,8 +138,8 @@ def test_recipe_for_the_other_kind_of_network_is_refused(recipe: str, task: str)
 
 
 def test_option_of_the_other_kind_is_refused() -> None:
-    with pytest.raises(AlgaError, match="'tied', which this kind of network does not have"):
-        small(options={"tied": True}).network()
+    with pytest.raises(AlgaError, match="'shared_keys', which this kind of network does not have"):
+        small(options={"shared_keys": True}).network()
     assert small(options={"keys": False}).network() == ReaderConfig(vocabulary=13, width=8, hidden=8, keys=False)
 
 

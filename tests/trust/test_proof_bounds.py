@@ -240,3 +240,9 @@ def test_norms_are_tight_upper_bounds() -> None:
     assert (norms(matrices) >= exact).all()
     assert (norms(matrices) <= 1.2 * exact).all()
     assert float(norms(np.zeros((3, 3)))) < 1e-100
+
+
+@pytest.mark.parametrize("power", [-100, -140, -149, -155, -160, -200, -290, -305])
+def test_norms_of_matrices_whose_squares_underflow_are_finite_bounds(power: int) -> None:
+    matrix = np.array([[3.0, 0.0], [0.0, 4.0]]) * 10.0**power
+    assert 4 * 10.0**power <= float(norms(matrix)) < max(1e-100, 4.1 * 10.0**power)

@@ -85,7 +85,7 @@ def test_norms_by_powers_are_pinned() -> None:
         assert float(bounds.norms(matrix, powers)) == near(whole * (1 + 1e-9), rel=1e-13)
         assert float(bounds.norms(matrix.T, powers)) == near(whole * (1 + 1e-9), rel=1e-13)
     assert float(bounds.norms(matrix)) == float(bounds.norms(matrix, 3))
-    assert float(bounds.norms(np.zeros((2, 3)))) < 1e-299
+    assert float(bounds.norms(np.zeros((2, 3)))) == 1e-130
 
 
 def test_too_large_matrix_uses_its_frobenius_norm(monkeypatch: pytest.MonkeyPatch) -> None:

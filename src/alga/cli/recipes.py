@@ -58,7 +58,7 @@ def _contents(name: str) -> dict[str, Any]:
     """Return a recipe's summary, task and settings; options of the network are settings as others are."""
     from alga.training import recipes as named
 
-    function = getattr(named, name)
+    function = getattr(named, name.replace("-", "_"))
     contained = dataclasses.asdict(named.find(name))
     for other in ("name", "task"):
         contained.pop(other)

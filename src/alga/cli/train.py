@@ -22,7 +22,8 @@ def train(
         str | None, task_option("What to learn: a task's name, or your own as FILE.py:CLASS.", default="addition")
     ] = None,
     recipe: Annotated[
-        str | None, recipe_option("How to train: fast, small, smallest, whole, release or paper.", default="fast")
+        str | None,
+        recipe_option("How to train: fast, small, smallest, whole, smallest-whole, release or paper.", default="fast"),
     ] = None,
     seed: Annotated[int | None, option("N", "The seed of initial weights and batches.", default="0")] = None,
     out: Annotated[Path | None, option("FOLDER", "The run folder to create.", default="runs/TASK-RECIPE-SEED")] = None,

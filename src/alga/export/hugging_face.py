@@ -16,7 +16,8 @@ from alga.base.errors import AlgaError, installed, missing_extra
 from alga.base.progress import Watch, unwatched
 from alga.export import readers
 from alga.export.hub_card import card
-from alga.network.kinds import module_of
+from alga.network.kinds import AnyShape, module_of
+from alga.network.sharing import SHARING
 from alga.network.tokens import PAD, PAD_ID, START, STOP, STOP_ID
 from alga.runs.weights import WEIGHTS
 from alga.solve.solver import Solver
@@ -77,7 +78,7 @@ def _config(solver: Solver, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         "model_type": f"alga-{'reader' if solver.own_engine == 'whole' else 'steps'}",
         "dtype": "float32",
         "tie_word_embeddings": False,  # a tied network reads its embedding twice; there is nothing to tie
-        **dataclasses.asdict(config.model),
+        **settings_of(config.model),
         **signs,
         **stopping,
         "task": solver.trained.name,
@@ -99,6 +100,11 @@ def _tokenizer(solver: Solver, name: str) -> dict[str, Any]:
     }
 
 
+def settings_of(model: AnyShape) -> dict[str, Any]:
+    """Return the settings of a network without those that say which entries share a trained number."""
+    return {name: value for name, value in dataclasses.asdict(model).items() if name not in SHARING}
+
+
 # --- the comparison ---------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +115,7 @@ def _compare_steps(solver: Solver, watch: Watch) -> int:
     from alga.export.hub.steps.network_alga import StepNetwork  # noqa: PLC0415
 
     tokens, domain = solver.run.config.step_tokens, list(solver.trained.domain)
-    ours, theirs = _both(solver, StepNetwork(**dataclasses.asdict(solver.run.config.model)))
+    ours, theirs = _both(solver, StepNetwork(**settings_of(solver.run.config.model)))
     steps = solver.decode(domain)
     for start in range(0, len(domain), readers.BATCH):
         batch = steps[start : start + readers.BATCH]

@@ -19,20 +19,21 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from alga.network.hook_points import HookPoint
 from alga.network.kinds import AnyShape, new_module
 from alga.network.model import Attention, Layer, Transformer, attention_mask, position_rows
-from alga.network.reader import Reader, ReaderAttention, ReaderLayer
-from alga.network.reader_config import ReaderConfig
+from alga.network.reader import CurveEmbedding, Reader, ReaderAttention, ReaderLayer
+from alga.network.reader_canonical import parabola
+from alga.network.reader_config import SIGNS, ReaderConfig
 
 HELD_APART: Final = ("_parameters", "_buffers", "_modules", "training")  # compared separately, or without effect
 GLOBAL_HOOKS: Final = ("_global_forward_hooks", "_global_forward_pre_hooks")
 KINDS: Final = (
     Transformer, Layer, Attention, nn.Linear, nn.Embedding, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity,
-    nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention, HookPoint,
+    nn.Sequential, nn.ModuleList, Reader, ReaderLayer, ReaderAttention, CurveEmbedding, HookPoint,
 )  # fmt: skip
 
 
 def computing(kind: Any) -> tuple[Any, ...]:
     """Return the functions by which a class computes."""
-    return kind.forward, kind.__call__, getattr(kind, "score", None)
+    return kind.forward, kind.__call__, getattr(kind, "score", None), getattr(kind, "weight", None)
 
 
 # As they were when this was imported.
@@ -109,7 +110,9 @@ def _shapes(module: nn.Module) -> Settings:
 @lru_cache(maxsize=64)
 def _buffers(config: AnyShape) -> dict[str, Tensor]:
     if isinstance(config, ReaderConfig):
-        return {}
+        parts = parabola(config.vocabulary - SIGNS) if config.curve else ()
+        names = ("token_embedding.shares", "token_embedding.squares")
+        return {name: torch.from_numpy(part) for name, part in zip(names, parts, strict=False)}
     with torch.device("cpu"):
         return {"mask": attention_mask(config), "rows": torch.tensor(position_rows(config))}
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from alga.base.errors import AlgaError
 from alga.network.compiled import ZERO, Array, best_two, call, compiled, feed_forward, linear, normalise
+from alga.network.reader_canonical import full_form
 from alga.network.reader_config import ReaderConfig
 from alga.tasks.whole import NEXT, OWN
 
@@ -35,30 +36,27 @@ class CompiledReader:
             raise AlgaError(f"a reader of {config.layers} layers cannot be compiled")
         self.config, D = config, config.width
         layer = "layers.0"
-        matrix, bias = (weights[f"{layer}.attention.project_in.{part}"] for part in ("weight", "bias"))
-        if not config.keys:  # queries and keys of zeros
-            matrix = np.concatenate([np.zeros((2 * D, D), np.float32), matrix])
-            bias = np.concatenate([np.zeros(2 * D, np.float32), bias])
-        full = {**weights, f"{layer}.attention.project_in.weight": matrix, f"{layer}.attention.project_in.bias": bias}
+        full = full_form(weights, config)
         maps = [f"attention{part}" for part in ("_norm", ".project_in", ".project_out")]
         maps += [f"feed_forward{part}" for part in ("_norm", ".0", ".2")]
         names = [*(f"{layer}.{map_}" for map_ in maps), "final_norm"]
         order = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
         packed = [full[name].T for name in (*order, "head.weight")]  # linear maps have a row per input
         self._weights = np.concatenate([*map(np.ravel, packed), np.zeros(config.vocabulary)], dtype=np.float32)
-        tokens, parts = weights["token_embedding.weight"], weights["part_embedding.weight"]
+        tokens, parts = full["token_embedding.weight"], full["part_embedding.weight"]
         self._x_KD = np.concatenate([tokens + part for part in parts]).astype(np.float32)
-        scoring = (weights[f"{layer}.attention.{name}"] for name in ("distances", "slopes", "sinks"))
+        scoring = (full[f"{layer}.attention.{name}"] for name in ("distances", "slopes", "sinks"))
         self._scoring = tuple(np.ascontiguousarray(each, np.float32) for each in scoring)
         self._kept_KD = np.zeros((len(self._x_KD), 3 * D), np.float32)
-        self._at = call(map_kinds, self._x_KD, self._weights, self._kept_KD)
+        self._norms = config.norms == "all"
+        self._at = call(map_kinds, self._x_KD, self._weights, self._kept_KD, self._norms)
         self.reaches = (0, NEXT) if config.window else _reaches(self._kept_KD, self._scoring, config)
 
     def situations(self, kinds_BN: Ids, distances_BN: Ids) -> tuple[list[int], list[float]]:
         """Return the token that is written in each situation, and its margin; NaN if a logit is not finite."""
         ids, margins = call(
             read_situations, kinds_BN, distances_BN, self._x_KD, self._kept_KD, self._weights, self._at,
-            *self._scoring, self.config.hidden, self.config.vocabulary,
+            *self._scoring, self.config.hidden, self.config.vocabulary, self._norms,
         )  # fmt: skip
         return ids.tolist(), margins.tolist()
 
@@ -73,7 +71,7 @@ class CompiledReader:
         kinds, starts = by_place
         margins: NDArray[np.float64] = call(
             write_places, kinds, starts, answer, start, end, stop, *self.reaches, self._x_KD, self._kept_KD,
-            self._weights, self._at, *self._scoring, self.config.hidden, self.config.vocabulary,
+            self._weights, self._at, *self._scoring, self.config.hidden, self.config.vocabulary, self._norms,
         )  # fmt: skip
         return margins
 
@@ -111,10 +109,10 @@ def _reaches(kept_KD: Array, scoring: tuple[Array, ...], config: ReaderConfig) -
 
 
 @compiled
-def map_kinds(x_KD: Array, weights: Array, kept_KD: Array) -> int:
+def map_kinds(x_KD: Array, weights: Array, kept_KD: Array, norms: bool) -> int:
     """Write the query, key and value of every kind of token; return where the weights after that map begin."""
     normed_KD = np.zeros_like(x_KD)
-    at = normalise(x_KD, weights, 0, normed_KD, True)
+    at = normalise(x_KD, weights, 0, normed_KD, norms)
     return linear(normed_KD, weights, at, kept_KD)
 
 
@@ -131,6 +129,7 @@ def read_situations(
     sinks_H: Array,
     F: int,
     V: int,
+    norms: bool,
 ) -> tuple[Ids, NDArray[np.float64]]:
     """Return the token written in each situation, and its margin."""
     B, N = kinds_BN.shape
@@ -140,7 +139,7 @@ def read_situations(
         while kinds_BN[b, first] < 0:
             first += 1
         mixed_1D = attend(kept_KD, kinds_BN[b, first:], distances_BN[b, first:], near_HR, slopes_H2, sinks_H, scores_N)
-        ids[b], margins[b] = written(x_KD[kinds_BN[b, N - 1]], mixed_1D, weights, at, F, V)
+        ids[b], margins[b] = written(x_KD[kinds_BN[b, N - 1]], mixed_1D, weights, at, F, V, norms)
     return ids, margins
 
 
@@ -163,6 +162,7 @@ def write_places(
     sinks_H: Array,
     F: int,
     V: int,
+    norms: bool,
 ) -> NDArray[np.float64]:
     """Write the tokens after those at places `start` to `end` into `answer`; return their margins up to the stop."""
     margins, places = np.empty(end - start), len(starts_P) - 1
@@ -178,7 +178,7 @@ def write_places(
             kinds_N[count], distances_N[count] = answer[there], there - place
             count += 1
         mixed_1D = attend(kept_KD, kinds_N[:count], distances_N[:count], near_HR, slopes_H2, sinks_H, scores_N)
-        token, margins[place - start] = written(x_KD[answer[place]], mixed_1D, weights, at, F, V)
+        token, margins[place - start] = written(x_KD[answer[place]], mixed_1D, weights, at, F, V, norms)
         answer[place + 1] = token + V
         if token == stop:
             return margins[: place - start + 1]
@@ -220,13 +220,13 @@ def attend(
 
 
 @compiled
-def written(x_D: Array, mixed_1D: Array, weights: Array, at: int, F: int, V: int) -> tuple[int, float]:
+def written(x_D: Array, mixed_1D: Array, weights: Array, at: int, F: int, V: int, norms: bool) -> tuple[int, float]:
     """Return the token that a position writes, given its embedding and the mix of its heads, and the margin."""
     x_1D, normed_1D = np.zeros_like(mixed_1D), np.zeros_like(mixed_1D)
     x_1D[0] = x_D
     at = linear(mixed_1D, weights, at, x_1D)
-    at = feed_forward(x_1D, weights, at, normed_1D, F, True)
-    at = normalise(x_1D, weights, at, normed_1D, True)
+    at = feed_forward(x_1D, weights, at, normed_1D, F, norms)
+    at = normalise(x_1D, weights, at, normed_1D, norms)
     logits_1V = np.zeros((1, V), np.float32)
     linear(normed_1D, weights, at, logits_1V)
     token, best, second, finite = best_two(logits_1V[0])

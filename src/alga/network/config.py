@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from alga.base.errors import AlgaError
+from alga.network.sharing import sharing
 
 MOST_OF_A_SETTING: Final = 65_536  # of any setting; more would be damaged or hostile
 MOST_LAYERS: Final = 64
@@ -20,6 +21,8 @@ Shape = tuple[int, ...]
 
 NORMS: Final = ("all", "feed-forward", "none")
 BIASES: Final = ("all", "hidden")
+VALUE_MAPS: Final = ("full", "diagonal", "scalar")
+MOST_SHARED: Final = 64  # hidden units and tokens of a network that shares trained numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,11 @@ class ModelConfig:
     shared_keys: bool = False  # keys are queries
     out: bool = True  # whether attention has an output projection
     positions: str = ""  # the embedding row of each position that is read, `.` for none; empty: a row each
+    parabola: int = 0  # this many digits and stop, as the digit -1, lie on a parabola of three numbers (sharing.py)
+    silent: str = ""  # tokens whose embedding is zero, by id
+    alike: str = ""  # tokens that share one embedding, by id
+    mirrored: bool = False  # position row 0 is row 1 with its first coordinate negated
+    values: str = "full"  # the map to values: every entry, a diagonal, or one number times the identity
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "input_length", "output_length", "width", "heads", "layers", "hidden"):
@@ -59,10 +67,10 @@ class ModelConfig:
             raise AlgaError(f"model setting dropout must be at least 0 and below 1, got {self.dropout!r}")
         if self.width % self.heads:
             raise AlgaError(f"model width {self.width} cannot be shared among {self.heads} heads")
-        for name, choices in {"norms": NORMS, "biases": BIASES}.items():
+        for name, choices in {"norms": NORMS, "biases": BIASES, "values": VALUE_MAPS}.items():
             if getattr(self, name) not in choices:
                 raise AlgaError(f"model setting {name} must be one of {choices}, got {getattr(self, name)!r}")
-        for name in ("tied", "shared_keys", "out"):
+        for name in ("tied", "shared_keys", "out", "mirrored"):
             if type(getattr(self, name)) is not bool:
                 raise AlgaError(f"model setting {name} must be true or false, got {getattr(self, name)!r}")
         if type(self.query_width) is not int or not 0 <= self.query_width <= self.width // self.heads:
@@ -75,8 +83,10 @@ class ModelConfig:
             and self.positions.strip(".")
         ):
             raise AlgaError(f"model setting positions must be {read} digits or points, got {self.positions!r}")
-        if self.parameters > MOST_PARAMETERS:
-            raise AlgaError(f"a network may have {MOST_PARAMETERS:,} parameters, this shape has {self.parameters:,}")
+        if self._entries > MOST_PARAMETERS:
+            raise AlgaError(f"a network may have {MOST_PARAMETERS:,} parameters, this shape has {self._entries:,}")
+        if self.shares:
+            self._check_sharing()
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that every network has, and the options that differ from their default."""
@@ -88,8 +98,43 @@ class ModelConfig:
     @property
     def parameters(self) -> int:
         """The number of trained parameters, each counted once; takes constant time for any number of layers."""
+        return len(sharing(self).numbers) if self.shares else self._entries
+
+    @property
+    def shares(self) -> bool:
+        """Whether one trained number may be part of several entries of the weight file, or an entry of none."""
+        return bool(self.parabola or self.silent or self.alike or self.mirrored or self.values != "full")
+
+    @property
+    def _entries(self) -> int:
+        """The number of entries of the weight file's tensors."""
         embeddings, layer, head = (sum(map(math.prod, part.values())) for part in self._parts())
         return embeddings + self.layers * layer + head
+
+    def _check_sharing(self) -> None:
+        """Refuse shared numbers in a network that they are not defined for."""
+        plain = self.tied and self.norms == "none" and self.biases == "hidden" and not self.out and self.positions
+        small = self.width == 2 and self.layers == self.heads == 1 and max(self.hidden, self.vocabulary) <= MOST_SHARED
+        if not (plain and small):
+            raise AlgaError("trained numbers are shared only by tied networks of width 2, one layer and no norms")
+        if type(self.parabola) is not int or not 0 <= self.parabola <= self.vocabulary - 2:
+            raise AlgaError(f"model setting parabola must be 0 to {self.vocabulary - 2} digits, got {self.parabola!r}")
+        listed = [*self.ids("silent"), *self.ids("alike")]
+        curved = range(1, 2 + self.parabola) if self.parabola else range(0)
+        if len({*listed, *curved}) != len(listed) + len(curved):
+            raise AlgaError("a token can be on the parabola, silent or like others, and only one of these")
+        if self.mirrored and self._parts()[0]["position_embedding.weight"][0] < 2:
+            raise AlgaError("mirrored positions need two rows")
+
+    def ids(self, option: str) -> list[int]:
+        """Return the token ids that an option lists, such as `0 12 13`."""
+        text = getattr(self, option)
+        if not isinstance(text, str) or not re.fullmatch(r"([0-9]{1,2}( [0-9]{1,2})*)?", text):
+            raise AlgaError(f"model setting {option} must be token ids such as '0 12', got {text!r}")
+        found = [int(each) for each in text.split()]
+        if any(each >= self.vocabulary for each in found):
+            raise AlgaError(f"model setting {option} must be ids below {self.vocabulary}, got {text!r}")
+        return found
 
     def tensors(self) -> dict[str, Shape]:
         """Return the name and shape of every tensor in the network's weight file, in the order of the forward pass."""

@@ -136,7 +136,7 @@ class Transformer(nn.Module):
     @property
     def parameter_count(self) -> int:
         """The number of trained parameters, each counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
+        return self.config.parameters
 
     def forward(self, ids_BL: Tensor, cache: Cache | None = None, every_position: bool = False) -> Tensor:
         r"""Return the next token's logits at `\n` and at every position after it, or at every position.

@@ -14,12 +14,16 @@ from typing import Final
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from alga.network.hook_points import HookPoint
-from alga.network.reader_config import SIDES, ReaderConfig
+from alga.network.reader_canonical import parabola
+from alga.network.reader_config import CURVE, SIDES, SIGNS, ReaderConfig
 from alga.tasks.whole import NEXT, OWN
 
 LEAST_SLOPE: Final = 1 / 64  # that training leaves
+CURVE_STARTS: Final = (2.0, 1.0, 3.0)  # top, bend and step of a parabola of digits
+CURVE_SPREAD: Final = 0.3  # of what is drawn around them, relatively
 
 
 class ReaderAttention(nn.Module):
@@ -31,11 +35,13 @@ class ReaderAttention(nn.Module):
         self.distances = nn.Parameter(torch.zeros(config.heads, 2 * config.reach + 1))
         self.slopes = nn.Parameter(torch.ones(config.heads, SIDES))
         self.sinks = nn.Parameter(torch.zeros(config.heads))
-        self.project_in = nn.Linear(config.width, config.width * (3 if config.keys else 1))
-        self.project_out = nn.Linear(config.width, config.width)
+        biased = config.biases == "all"
+        self.project_in = nn.Linear(config.width, config.width * (3 if config.keys else 1), biased)
+        self.project_out = nn.Linear(config.width, config.width, biased) if config.out else nn.Identity()
         nn.init.xavier_uniform_(self.project_in.weight)
-        nn.init.zeros_(self.project_in.bias)
-        nn.init.zeros_(self.project_out.bias)
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
         self.queries, self.keys, self.values = HookPoint(), HookPoint(), HookPoint()
         self.scores, self.pattern, self.mixed = HookPoint(), HookPoint(), HookPoint()
 
@@ -58,7 +64,8 @@ class ReaderAttention(nn.Module):
         mixed_BHLE = self.pattern(scores_BHLM.softmax(dim=-1))[..., :-1] @ v
         mixed_BLHE = self.mixed(mixed_BHLE.transpose(1, 2))
         mixed = mixed_BLHE.reshape(B, L, D)
-        return self.project_out(mixed if chosen_N is None else mixed.flatten(0, 1)[chosen_N]), scores_BHLM
+        attended: Tensor = self.project_out(mixed if chosen_N is None else mixed.flatten(0, 1)[chosen_N])
+        return attended, scores_BHLM
 
     def score(self, distance_BLL: Tensor) -> Tensor:
         """Return the part of each score that depends on the coupled distance alone (BHLL)."""
@@ -69,15 +76,17 @@ class ReaderAttention(nn.Module):
 
 
 class ReaderLayer(nn.Module):
-    """Attention and a feed-forward network, each after a LayerNorm and with a residual connection."""
+    """Attention and a feed-forward network, each after its LayerNorm if there is one, with a residual connection."""
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(config.width)
+        self.attention_norm = _norm(config)
         self.attention = ReaderAttention(config)
-        self.feed_forward_norm = nn.LayerNorm(config.width)
+        self.feed_forward_norm = _norm(config)
         self.feed_forward = nn.Sequential(
-            nn.Linear(config.width, config.hidden), nn.GELU(), nn.Linear(config.hidden, config.width)
+            nn.Linear(config.width, config.hidden),
+            nn.GELU(),
+            nn.Linear(config.hidden, config.width, config.biases == "all"),
         )
         self.before, self.between, self.after = HookPoint(), HookPoint(), HookPoint()
 
@@ -91,34 +100,78 @@ class ReaderLayer(nn.Module):
         return self.after(x + self.feed_forward(self.feed_forward_norm(x))), scores_BHLM
 
 
+def _norm(config: ReaderConfig) -> nn.Module:
+    return nn.LayerNorm(config.width) if config.norms == "all" else nn.Identity()
+
+
+class CurveEmbedding(nn.Module):
+    """Embeds digits on a parabola, (top - bend · (2s - 1)², step · s) with s = d / 9; other tokens have rows."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.curve = nn.Parameter(torch.zeros(CURVE))
+        self.others = nn.Parameter(torch.zeros(SIGNS if config.signs else 1, config.width))
+        shares, squares = parabola(config.vocabulary - SIGNS)
+        self.shares: Tensor
+        self.squares: Tensor
+        self.register_buffer("shares", torch.from_numpy(shares), persistent=False)
+        self.register_buffer("squares", torch.from_numpy(squares), persistent=False)
+        self.draw()
+
+    @torch.no_grad()
+    def draw(self) -> None:
+        """Draw initial numbers: a wide curve, so that digits differ, and the other tokens anywhere."""
+        nn.init.normal_(self.others)
+        self.curve.copy_(torch.tensor(CURVE_STARTS) * (1 + CURVE_SPREAD * torch.randn(CURVE)))
+
+    @property
+    def weight(self) -> Tensor:
+        """The embedding of each token; `reader_canonical.py` computes the same bits."""
+        top, bend, step = self.curve
+        digits_KD = torch.stack([top - bend * self.squares, step * self.shares], dim=1)
+        missing = SIGNS - len(self.others)
+        return torch.cat([digits_KD, self.others.new_zeros(missing, self.others.shape[1]), self.others])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the embedding of tokens."""
+        return F.embedding(ids, self.weight)
+
+
 class Reader(nn.Module):
     """A Transformer that reads whole texts."""
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
         self.config = config
-        self.token_embedding = nn.Embedding(config.vocabulary, config.width)
-        self.part_embedding = nn.Embedding(2, config.width)
+        self.token_embedding = CurveEmbedding(config) if config.curve else nn.Embedding(config.vocabulary, config.width)
+        if config.parts:
+            self.part_embedding = nn.Embedding(2, config.width)
         self.layers = nn.ModuleList(ReaderLayer(config) for _ in range(config.layers))
-        self.final_norm = nn.LayerNorm(config.width)
-        self.head = nn.Linear(config.width, config.vocabulary, bias=False)
+        self.final_norm = _norm(config)
+        if not config.tied:
+            self.head = nn.Linear(config.width, config.vocabulary, bias=False)
         self.position_embedded, self.logits = HookPoint(), HookPoint()
 
     @property
     def parameter_count(self) -> int:
-        """The number of trained parameters."""
+        """The number of trained parameters, each counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     @property
     def vocabulary_weight(self) -> Tensor:
         """The map from the last layer to the logits."""
-        return self.head.weight
+        return self.token_embedding.weight if self.config.tied else self.head.weight
 
     @property
     def by_distance(self) -> list[nn.Parameter]:
         """The parameters that score distances; they are few and learn at a rate of their own."""
         attentions = [layer.attention for layer in self.layers]
         return [part for each in attentions for part in (each.distances, each.slopes, each.sinks)]  # type: ignore[misc, union-attr]
+
+    @property
+    def by_content(self) -> list[nn.Parameter]:
+        """The matrices of queries, keys and values, which may learn at a rate of their own."""
+        return [layer.attention.project_in.weight for layer in self.layers]  # type: ignore[misc, union-attr]
 
     @torch.no_grad()
     def keep_slopes_positive(self) -> None:
@@ -140,7 +193,9 @@ class Reader(nn.Module):
         (BHLM), the sink's last.
         """
         L = ids_BL.shape[1]
-        x_BLD = self.token_embedding(ids_BL) + self.position_embedded(self.part_embedding(parts_BL))
+        tokens_BLD: Tensor = self.token_embedding(ids_BL)
+        parts_BLD = self.part_embedding(parts_BL) if self.config.parts else torch.zeros_like(tokens_BLD)
+        x_BLD = tokens_BLD + self.position_embedded(parts_BLD)
         distance_BLL = places_BL[:, None, :] - places_BL[:, :, None]
         later_LL = torch.ones(L, L, dtype=torch.bool, device=ids_BL.device).triu(1)
         hidden_BLL = later_LL | (places_BL < 0)[:, None, :]
@@ -149,5 +204,6 @@ class Reader(nn.Module):
             x, scores_BHLM = layer(x, distance_BLL, hidden_BLL, chosen_N if i == len(self.layers) else None)
             if scores is not None:
                 scores.append(scores_BHLM)
-        logits: Tensor = self.logits(self.head(self.final_norm(x)))
+        x = self.final_norm(x)
+        logits: Tensor = self.logits(F.linear(x, self.token_embedding.weight) if self.config.tied else self.head(x))
         return logits

@@ -29,11 +29,11 @@ CONFIG: Final = "config.json"
 FORMAT: Final = 1
 LARGEST_FILE: Final = 2**20  # bytes
 MOST_STEPS: Final = 1_000_000_000
-CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal")}
+CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal", "two-columns")}
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
-LATER: Final = ("matrix_rate", "averaging", "check_below")  # settings that earlier recipes do not have
+LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate")  # settings that earlier recipes do not have
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -44,6 +44,7 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("beta1", "beta2", "averaging"): (0.0, 0.9999999),
     ("second_type_share", "shown"): (0.0, 1.0),
     ("embedding_scale", "clip", "margin", "price", "distance_rate", "matrix_rate", "check_below"): (0.0, 1000.0),
+    ("value_rate",): (0.0, 1000.0),
     ("digits",): (0, 10_000),
 }
 _PLAIN = re.compile(r"[\w .+-]{1,100}")  # a recipe's name becomes a folder's and appears in figures and cards
@@ -75,7 +76,7 @@ class Recipe:
     beta1: float = 0.9
     beta2: float = 0.999
     embedding_scale: float = 1.0  # standard deviation of the initial embeddings
-    start: str = "torch"  # initial matrices: torch's default, or normal with a deviation of 1/sqrt(inputs)
+    start: str = "torch"  # initial matrices: torch's default, or as `initial_weights.py` says
     width: int = 64
     heads: int = 2
     layers: int = 2
@@ -89,6 +90,7 @@ class Recipe:
     distance_rate: float = 1.0  # of distances, slopes and sinks, times the learning rate
     matrix_rate: float = 0.0  # of the layers' matrices, by Muon, times the learning rate; 0: AdamW for everything
     averaging: float = 0.0  # decay of the running average of the weights, which is checked and saved; 0: no average
+    value_rate: float = 1.0  # of the matrices of queries, keys and values of a network that reads texts, likewise
     check_below: float = 0.0  # skip most checks while the loss is above this times exp(-margin / 2); 0: skip none
 
     def __post_init__(self) -> None:

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alga.base.errors import AlgaError, Naming, missing_extra
+from alga.network.config import ModelConfig
 from alga.network.kinds import AnyShape, module_of
+from alga.network.sharing import sharing
 from alga.runs.checksums import Snapshot
 from alga.runs.config import Config
 
@@ -228,6 +230,8 @@ def checked(weights: Mapping[str, Array], shape: AnyShape, path: Path) -> dict[s
         if not np.isfinite(array).all():
             raise AlgaError(f"{path}: {name} holds a number that is not finite")
         array.setflags(write=False)  # a certificate is for the bytes that they were read from
+    if isinstance(shape, ModelConfig) and shape.shares and (stray := sharing(shape).stray(weights)):
+        raise AlgaError(f"{path}: {stray} is not made of the {shape.parameters} trained numbers of its shape")
     return {name: weights[name] for name in shape.tensors()}
 
 

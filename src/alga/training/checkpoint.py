@@ -48,6 +48,8 @@ class Checkpoint:
         tensors = {f"model.{name}": tensor.cpu() for name, tensor in learner.model.state_dict().items()}
         if learner.averaged is not learner.model:
             tensors |= {f"average.{name}": tensor.cpu() for name, tensor in learner.averaged.state_dict().items()}
+        if learner.shared is not None:
+            tensors["shared.trained"] = learner.shared.trained_N.detach()
         for optimizer, first in _numbered(learner.optimisers):
             for index, slots in optimizer.state_dict()["state"].items():
                 tensors |= {f"optimizer.{first + index}.{slot}": tensor.cpu() for slot, tensor in slots.items()}
@@ -72,7 +74,7 @@ class Checkpoint:
             self._restore(counters, tensors)
 
     def _restore(self, counters: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}, "random": {}}
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "shared": {}, "optimizer": {}, "random": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
@@ -85,6 +87,8 @@ class Checkpoint:
         learner.model.load_state_dict(parts["model"])
         if learner.averaged is not learner.model:
             learner.averaged.load_state_dict(parts["average"])
+        if learner.shared is not None:
+            learner.shared.restore(parts["shared"]["trained"])
         for optimizer, first in _numbered(learner.optimisers):
             own = {place: slots[first + place] for place in range(_size(optimizer)) if first + place in slots}
             optimizer.load_state_dict({**optimizer.state_dict(), "state": own})

@@ -12,6 +12,7 @@ from alga.network.model import Transformer
 from alga.network.reader import Reader
 from alga.runs.config import Recipe
 from alga.training.optimisers import optimisers
+from alga.training.shared_numbers import SharedNumbers
 
 HEAD_START: Final = 9  # the average follows the weights closely at first: after n steps its decay is at most n/(n + 9)
 
@@ -21,8 +22,11 @@ class Learner:
 
     def __init__(self, model: Transformer | Reader, recipe: Recipe) -> None:
         self.model, self._recipe = model, recipe
+        self.shared: SharedNumbers | None = None
+        if isinstance(model, Transformer) and model.config.shares:
+            self.shared = SharedNumbers(model)  # which writes the model's weights
         self.averaged = copy.deepcopy(model).requires_grad_(False) if recipe.averaging else model
-        self.optimisers = optimisers(model, recipe)
+        self.optimisers = optimisers(model, recipe, None if self.shared is None else self.shared.trained_N)
 
     def take_step(self, loss: Tensor, step: int) -> None:
         """Take the step of this number, counted from 1, down a batch's loss."""
@@ -30,11 +34,18 @@ class Learner:
             for group in optimiser.param_groups:
                 group["lr"] = self._recipe.rate(step) * group["times"]
             optimiser.zero_grad()
+        if self.shared is not None:
+            self.model.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if self.shared is not None:
+            self.shared.gather()
         if self._recipe.clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._recipe.clip)
+            trained = self.model.parameters() if self.shared is None else [self.shared.trained_N]
+            torch.nn.utils.clip_grad_norm_(trained, self._recipe.clip)
         for optimiser in self.optimisers:
             optimiser.step()
+        if self.shared is not None:
+            self.shared.write()
         if isinstance(self.model, Reader):
             self.model.keep_slopes_positive()
         if self.averaged is not self.model:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from alga.base.errors import AlgaError
 from alga.network.model import Transformer
 from alga.network.reader import Reader
 from alga.runs.config import Recipe
@@ -72,11 +73,19 @@ def orthogonal(matrices_NRC: Tensor) -> Tensor:
     return x_NRC
 
 
-def optimisers(model: Transformer | Reader, recipe: Recipe) -> list[torch.optim.Optimizer]:
-    """Return the optimisers of a network, AdamW first; each group's `times` is its rate relative to the recipe's."""
+def optimisers(
+    model: Transformer | Reader, recipe: Recipe, shared: Tensor | None = None
+) -> list[torch.optim.Optimizer]:
+    """Return the optimisers of a network, AdamW first; each group's `times` is its rate relative to the recipe's.
+
+    If the network is made of `shared` trained numbers, AdamW moves those and nothing else is moved.
+    """
+    if shared is not None and recipe.matrix_rate:
+        raise AlgaError("a network that shares trained numbers is trained by AdamW alone: matrix_rate must be 0")
     matrices = _matrices(model) if recipe.matrix_rate else []
+    groups = _groups(model, recipe, [matrix for matrix, _ in matrices])
     adamw = torch.optim.AdamW(
-        _groups(model, recipe, [matrix for matrix, _ in matrices]),
+        groups if shared is None else [{"params": [shared], "times": 1.0}],
         lr=recipe.learning_rate,
         betas=(recipe.beta1, recipe.beta2),
         weight_decay=recipe.weight_decay,
@@ -101,10 +110,16 @@ def _matrices(model: Transformer | Reader) -> list[tuple[Tensor, int]]:
 
 
 def _groups(model: Transformer | Reader, recipe: Recipe, taken: Sequence[Tensor]) -> list[dict[str, Any]]:
-    """Return the other parameters; those that score distances have a rate of their own and do not decay."""
+    """Return the other parameters; those that score distances, and a reader's values, have rates of their own.
+
+    Distances do not decay.
+    """
     apart: Sequence[Tensor] = model.by_distance if isinstance(model, Reader) else ()
-    elsewhere = {id(each) for each in (*taken, *apart)}
+    values: Sequence[Tensor] = model.by_content if isinstance(model, Reader) and recipe.value_rate != 1 else ()
+    elsewhere = {id(each) for each in (*taken, *apart, *values)}
     groups: list[dict[str, Any]] = [{"params": [p for p in model.parameters() if id(p) not in elsewhere], "times": 1.0}]
     if apart:
         groups.append({"params": apart, "times": recipe.distance_rate, "weight_decay": 0.0})
+    if values:
+        groups.append({"params": values, "times": recipe.value_rate})
     return groups

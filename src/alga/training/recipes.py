@@ -71,6 +71,20 @@ def whole() -> Recipe:
     )  # fmt: skip
 
 
+def smallest_whole() -> Recipe:
+    """The smallest reader of whole sums: digits on a parabola, nearly everything tied or left out; docs/whole.md."""
+    return dataclasses.replace(
+        whole(), name="smallest-whole", batch_size=80, learning_rate=2e-2, warmup_steps=200, decay_steps=39_800,
+        final_rate=2e-4, weight_decay=0.0, beta2=0.99, embedding_scale=0.5, start="two-columns", steps=40_000,
+        check_every=2_000, margin=1.0, width=2, heads=1, hidden=12, digits=4, price=0.005, distance_rate=3.0,
+        value_rate=3.0,
+        options={
+            "reach": 1, "keys": False, "tied": True, "norms": "none", "biases": "hidden", "parts": False, "out": False,
+            "curve": "parabola",
+        },
+    )  # fmt: skip
+
+
 def release(task: str = "addition") -> Recipe:
     """The recipe of a shipped network, from its config; for a task that does not ship, the adder's.
 
@@ -87,6 +101,7 @@ _RECIPES: dict[str, Callable[[], Recipe]] = {
     "small": small,
     "smallest": smallest,
     "whole": whole,
+    "smallest-whole": smallest_whole,
 }
 
 

@@ -15,11 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from alga.network.compiled import call
 from alga.network.reader import Reader
 from alga.network.texts import Texts
 from alga.runs.config import Recipe
 from alga.tasks.numbers import text_of
 from alga.tasks.whole import NEXT, OWN
+from alga.training.compiled_sums import EXACT, compiled_loss, fill_sums, fits
 
 IGNORED: Final = -100  # a target that does not count
 PRICED_FROM: Final = -30.0  # less attention outside than exp of this costs nothing more
@@ -49,11 +51,23 @@ class SumSampler:
         lengths = torch.randint(1, self._digits + 1, (size, arity), generator=generator)
         lengths[: size // 2] = lengths[: size // 2, :1]
         parts = torch.rand((size, arity), generator=generator, dtype=torch.float64)
+        if arity * base**self._digits < EXACT:
+            return self._filled(lengths, parts, base)
         texts = []
         for row, shares in zip(lengths.tolist(), parts.tolist(), strict=True):
             operands = [text_of(_number(base, digits, share), base) for digits, share in zip(row, shares, strict=True)]
             texts.append(task.question(*operands) + task.answer(*operands))
         return self.encoded(texts)
+
+    def _filled(self, lengths_BA: Tensor, shares_BA: Tensor, base: int) -> SumBatch:
+        """Return the same batch as by texts, in compiled code."""
+        size, arity = lengths_BA.shape
+        most = arity * (self._digits + 1) + self._digits + arity
+        ids, parts = np.zeros((2, size, most), dtype=np.int64)
+        places, targets = np.full_like(ids, -1), np.full_like(ids, IGNORED)
+        longest = call(fill_sums, lengths_BA.numpy(), shares_BA.numpy(), base, ids, parts, places, targets)
+        found = (np.ascontiguousarray(array[:, :longest]) for array in (ids, parts, places, targets))
+        return SumBatch(*(torch.from_numpy(array).to(self._device) for array in found))
 
     def encoded(self, texts: list[str]) -> SumBatch:
         """Return whole texts as a batch."""
@@ -72,6 +86,12 @@ class SumSampler:
 
     def loss(self, model: Reader, batch: SumBatch) -> Tensor:
         """Return the cross-entropy of the answers' tokens plus the price of attention outside."""
+        if fits(model.config) and self._device.type == "cpu":
+            return compiled_loss(model, (batch.ids_BL, batch.places_BL, batch.targets_BL), self._price)
+        return self.loss_by_torch(model, batch)
+
+    def loss_by_torch(self, model: Reader, batch: SumBatch) -> Tensor:
+        """Return the same by torch, for any reader."""
         scores: list[Tensor] = []
         answers_BL = batch.targets_BL != IGNORED
         chosen_N = answers_BL.flatten().nonzero()[:, 0]

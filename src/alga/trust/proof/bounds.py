@@ -40,6 +40,8 @@ POWERS: Final = 3  # times a Gram matrix is squared
 MAX_GRAM_SIZE: Final = 9_000_000  # side * (side + longer side) up to which SLACK covers Gram powers
 NORMS_AT_ONCE: Final = 64  # matrices: those of a network 64 wide stay in the cache
 MOST_PRODUCTS: Final = 2**22  # of pairs of numbers, kept at once: 32 MB
+TINY: Final = 1e-150  # squares of less are not normal numbers
+NEGLIGIBLE: Final = 1e-130
 LOST: Final = 4 * FLOAT64.unit  # relative to the magnitudes, for each term of a sum of either sign
 
 
@@ -82,7 +84,8 @@ def norms(matrices: Array, powers: int = POWERS) -> Array:
     4.0
     """
     side, longer = sorted(matrices.shape[-2:])
-    size = _roots(matrices.reshape(*matrices.shape[:-2], -1)) + 1e-300
+    # Squares of less than TINY underflow. Such a matrix is divided by too much, and its norm is below NEGLIGIBLE.
+    size = _roots(matrices.reshape(*matrices.shape[:-2], -1)) + TINY
     if side * (side + longer) > MAX_GRAM_SIZE:
         whole: Array = size * (SLACK + side * longer * FLOAT64.unit)
         return whole
@@ -92,10 +95,10 @@ def norms(matrices: Array, powers: int = POWERS) -> Array:
     log = np.zeros_like(size)  # of the factors taken out of the powers
     for step in range(powers):
         power = power @ power
-        factor = _roots(power.reshape(*power.shape[:-2], -1)) + 1e-300
+        factor = _roots(power.reshape(*power.shape[:-2], -1)) + TINY
         power /= factor[..., None, None]
         log += np.log(factor) / 2 ** (step + 1)
-    return size * np.exp(log / 2) * SLACK
+    return size * np.exp(log / 2) * SLACK + NEGLIGIBLE
 
 
 def sandwich_norms(left: Array, middles: Array, right: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 
 from alga.base.errors import AlgaError
 from alga.base.progress import Watch, unwatched
+from alga.network.reader_canonical import full_form
 from alga.network.reader_config import ReaderConfig
 from alga.network.texts import Texts
 from alga.tasks.whole import PLUS
@@ -80,16 +81,16 @@ class _Mapped:
 class ReaderBounds:
     """Bounds on what a reader of one layer writes in each situation."""
 
-    def __init__(self, texts: Texts, shape: ReaderConfig, weights: Weights) -> None:
+    def __init__(self, texts: Texts, shape: ReaderConfig, stored: Weights) -> None:
+        weights = {name: np.asarray(array, np.float64) for name, array in full_form(stored, shape).items()}
         self.texts, self.shape, self.weights, self.rounding = texts, shape, weights, Rounding(FORMATS)
         tokens, parts = weights["token_embedding.weight"], weights["part_embedding.weight"]
         V = len(tokens)
         self.x = lemmas.embedding(np.tile(tokens, (2, 1))[None], np.repeat(parts, V, axis=0), self.rounding)
-        self.y = lemmas.norm(self.x, self._gain("attention_norm"), self.rounding)
+        self.y = self._normed(self.x, "layers.0.attention_norm")
         whole = self._affine("attention.project_in")
-        D, silent = shape.width, Affine(np.zeros((shape.width, shape.width)), np.zeros(shape.width))
-        maps = [Affine(whole.matrix[at : at + D], whole.bias[at : at + D]) for at in range(0, len(whole.bias), D)]
-        q, k, v = maps if shape.keys else (silent, silent, *maps)
+        D = shape.width
+        q, k, v = (Affine(whole.matrix[at : at + D], whole.bias[at : at + D]) for at in range(0, 3 * D, D))
         self.q, self.k, self.v = (self._mapped(*each) for each in ((q, 6), (k, 6), (v, 2)))
         self.out = self._affine("attention.project_out")
         scoring = (weights[f"layers.0.attention.{name}"] for name in ("distances", "slopes", "sinks"))
@@ -105,12 +106,10 @@ class ReaderBounds:
         right_B1 = np.array([[self.texts.ids[domain[prompt].output]] for prompt in prompts])
         with np.errstate(all="ignore"):
             x, share_HB = self._attended(kinds_BN, distances_BN)
-            y = lemmas.norm(x, self._gain("feed_forward_norm"), self.rounding)
+            y = self._normed(x, "layers.0.feed_forward_norm")
             first, second = (self._affine(f"feed_forward.{place}") for place in (0, 2))
             x = lemmas.feed_forward(x, y, first, second, self.rounding)
-            y = lemmas.norm(
-                x, Affine(self.weights["final_norm.weight"], self.weights["final_norm.bias"]), self.rounding
-            )
+            y = self._normed(x, "final_norm")
             mid_B1V, off_AB1V = lemmas.margins(y, self.weights["head.weight"], right_B1, self.rounding)
         is_right_B1V = np.arange(mid_B1V.shape[-1]) == right_B1[..., None]
         found = np.where(is_right_B1V, np.inf, mid_B1V - off_AB1V)
@@ -195,7 +194,11 @@ class ReaderBounds:
     def _affine(self, name: str) -> Affine:
         return Affine(self.weights[f"layers.0.{name}.weight"], self.weights[f"layers.0.{name}.bias"])
 
-    _gain = _affine
+    def _normed(self, x: Ball, name: str) -> Ball:
+        """Return the LayerNorm of a stream, or the stream itself if there are no norms."""
+        if self.shape.norms == "none":
+            return x
+        return lemmas.norm(x, Affine(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]), self.rounding)
 
     def _mapped(self, map_: Affine, more: int) -> _Mapped:
         mid, own, off = lemmas.linear(self.y, map_, self.rounding, more)

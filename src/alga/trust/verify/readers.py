@@ -31,23 +31,24 @@ class ReaderNetwork(BallNetwork):
         if shape.layers != 1:
             raise AlgaError(f"a reader of {shape.layers} layers cannot be verified")
         self.reader, self.texts, D = shape, texts, shape.width
-        tokens, parts, name = w["token_embedding.weight"], w["part_embedding.weight"], "layers.0"
+        name = "layers.0"
+        tokens, parts = _tokens(shape, w), w["part_embedding.weight"] if shape.parts else np.zeros((2, D))
         check_sizes({"tokens": (tokens, (shape.vocabulary, D)), "parts": (parts, (2, D))})
         self.kinds = [(token, part) for part in parts for token in tokens]
-        self.head = w["head.weight"]
-        whole, bias = w[f"{name}.attention.project_in.weight"], w[f"{name}.attention.project_in.bias"]
+        self.head = tokens if shape.tied else w["head.weight"]
+        self.maps = {"head": (self.head, np.zeros(len(self.head)))}
+        full = {"out": "attention.project_out", "in": "feed_forward.0", "back": "feed_forward.2"}
+        for short, long in {"whole": "attention.project_in", **full}.items():
+            matrix = np.eye(D) if short == "out" and not shape.out else w[f"{name}.{long}.weight"]
+            self.maps[f"0.{short}"] = matrix, w.get(f"{name}.{long}.bias", np.zeros(len(matrix)))
+        whole, bias = self.maps.pop("0.whole")
         cuts = [(whole[at : at + D], bias[at : at + D]) for at in range(0, len(bias), D)]
         silent = (np.zeros((D, D)), np.zeros(D))
-        self.maps = {
-            **dict(zip(("0.q", "0.k", "0.v"), cuts if shape.keys else (silent, silent, *cuts), strict=True)),
-            "0.out": (w[f"{name}.attention.project_out.weight"], w[f"{name}.attention.project_out.bias"]),
-            "0.in": (w[f"{name}.feed_forward.0.weight"], w[f"{name}.feed_forward.0.bias"]),
-            "0.back": (w[f"{name}.feed_forward.2.weight"], w[f"{name}.feed_forward.2.bias"]),
-            "head": (self.head, np.zeros(len(self.head))),
-        }
-        full = {"0.attention": f"{name}.attention_norm", "0.feed": f"{name}.feed_forward_norm"}
-        full |= {"final_norm": "final_norm"}
-        self.norms = {short: (w[f"{long}.weight"], w[f"{long}.bias"]) for short, long in full.items()}
+        self.maps |= dict(zip(("0.q", "0.k", "0.v"), cuts if shape.keys else (silent, silent, *cuts), strict=True))
+        norms = {"0.attention": f"{name}.attention_norm", "0.feed": f"{name}.feed_forward_norm"}
+        norms |= {"final_norm": "final_norm"}
+        there = norms.items() if shape.norms == "all" else ()
+        self.norms = {short: (w[f"{long}.weight"], w[f"{long}.bias"]) for short, long in there}
         scoring = (w[f"{name}.attention.{part}"] for part in ("distances", "slopes", "sinks"))
         self.near, self.slopes, self.sinks = scoring
         H, sizes = shape.heads, dict.fromkeys(("q", "k", "v", "out"), (D, D))
@@ -193,6 +194,23 @@ class ReaderErrors(ErrorBounds):
         moved = share * (apart + 0.03 * size + 2 * float(stretch(out)) * wrong) + 64 * terms * self.least * size
         found: Array = np.where(share < 0.01, moved * SLACK, np.inf)
         return found
+
+
+def _tokens(shape: ReaderConfig, w: dict[str, Array]) -> Array:
+    """Return the embedding of each token; a parabola's numbers are rounded to float32 as often as a network rounds."""
+    if not shape.curve:
+        return w["token_embedding.weight"]
+    (top, bend, step), others, count = w["token_embedding.curve"], w["token_embedding.others"], shape.vocabulary - 3
+    shares = _single(np.arange(count) / (count - 1))
+    squares = _single(_single(2 * shares - 1) ** 2)
+    curve = np.stack([_single(top - _single(bend * squares)), _single(step * shares)], axis=1)
+    return np.concatenate([curve, np.zeros((3 - len(others), shape.width)), others])
+
+
+def _single(numbers: Array) -> Array:
+    """Round to float32 what one operation on float32 numbers gave in float64: as if it were rounded only once."""
+    found: Array = numbers.astype(np.float32).astype(np.float64)
+    return found
 
 
 def _places(texts: Texts) -> tuple[list[int], list[int]]:

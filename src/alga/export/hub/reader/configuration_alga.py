@@ -27,6 +27,13 @@ class AlgaReaderConfig(PreTrainedConfig):
     reach: int = 2
     keys: bool = True
     window: bool = False
+    tied: bool = False
+    norms: str = "all"
+    biases: str = "all"
+    parts: bool = True
+    out: bool = True
+    curve: str = ""
+    signs: bool = True
     plus_token_id: int = 10
     equals_token_id: int = 11
     task: str = ""

@@ -53,17 +53,43 @@ def parts_and_places(ids_BL: Tensor, plus: int, equals: int, real_BL: Tensor | N
     return parts_BL, places_BL.masked_fill(~real_BL, PADDING)
 
 
+class CurveEmbedding(nn.Module):
+    """Embeds digits on a parabola by three numbers; other tokens have a row each, or plus and equals are zeros."""
+
+    def __init__(self, vocabulary: int, width: int, signs: bool) -> None:
+        super().__init__()
+        self.digits = vocabulary - 3
+        self.curve = nn.Parameter(torch.zeros(3))
+        self.others = nn.Parameter(torch.zeros(3 if signs else 1, width))
+
+    @property
+    def weight(self) -> Tensor:
+        """The embedding of each token."""
+        top, bend, step = self.curve
+        shares = torch.arange(self.digits, dtype=self.curve.dtype, device=self.curve.device) / (self.digits - 1)
+        turned = 2 * shares - 1
+        digits_KD = torch.stack([top - bend * (turned * turned), step * shares], dim=1)
+        nothing = self.others.new_zeros(3 - len(self.others), self.others.shape[1])
+        return torch.cat([digits_KD, nothing, self.others])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the embedding of tokens."""
+        return nn.functional.embedding(ids, self.weight)
+
+
 class Attention(nn.Module):
     """Causal attention over all positions, by content and by distance."""
 
-    def __init__(self, width: int, heads: int, reach: int, keys: bool, window: bool) -> None:
+    def __init__(
+        self, width: int, heads: int, reach: int, keys: bool, window: bool, biased: bool = True, out: bool = True
+    ) -> None:
         super().__init__()
         self.heads, self.reach, self.keys, self.window = heads, reach, keys, window
         self.distances = nn.Parameter(torch.zeros(heads, 2 * reach + 1))
         self.slopes = nn.Parameter(torch.ones(heads, 2))
         self.sinks = nn.Parameter(torch.zeros(heads))
-        self.project_in = nn.Linear(width, width * (3 if keys else 1))
-        self.project_out = nn.Linear(width, width)
+        self.project_in = nn.Linear(width, width * (3 if keys else 1), biased)
+        self.project_out = nn.Linear(width, width, biased) if out else nn.Identity()
 
     def forward(
         self, x_BQD: Tensor, distance_BQL: Tensor, hidden_BQL: Tensor, layer: int, cache: Cache | None = None
@@ -94,14 +120,14 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and a feed-forward network, each after a LayerNorm and with a residual connection."""
+    """Attention and a feed-forward network, each after its LayerNorm if there is one, with a residual connection."""
 
-    def __init__(self, width: int, hidden: int, attention: Attention) -> None:
+    def __init__(self, width: int, hidden: int, attention: Attention, norms: bool = True, biased: bool = True) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(width)
+        self.attention_norm = nn.LayerNorm(width) if norms else nn.Identity()
         self.attention = attention
-        self.feed_forward_norm = nn.LayerNorm(width)
-        self.feed_forward = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+        self.feed_forward_norm = nn.LayerNorm(width) if norms else nn.Identity()
+        self.feed_forward = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width, biased))
 
     def forward(
         self, x_BQD: Tensor, distance_BQL: Tensor, hidden_BQL: Tensor, layer: int, cache: Cache | None = None
@@ -127,14 +153,22 @@ class ReaderNetwork(nn.Module):
         reach: int,
         keys: bool = True,
         window: bool = False,
+        tied: bool = False,
+        norms: str = "all",
+        biases: str = "all",
+        parts: bool = True,
+        out: bool = True,
+        curve: str = "",
+        signs: bool = True,
     ) -> None:
         super().__init__()
-        self.token_embedding = nn.Embedding(vocabulary, width)
-        self.part_embedding = nn.Embedding(2, width)
-        attentions = [Attention(width, heads, reach, keys, window) for _ in range(layers)]
-        self.layers = nn.ModuleList(Layer(width, hidden, each) for each in attentions)
-        self.final_norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, vocabulary, bias=False)
+        normed, biased = norms == "all", biases == "all"
+        self.token_embedding = CurveEmbedding(vocabulary, width, signs) if curve else nn.Embedding(vocabulary, width)
+        self.part_embedding = nn.Embedding(2, width) if parts else None
+        attentions = [Attention(width, heads, reach, keys, window, biased, out) for _ in range(layers)]
+        self.layers = nn.ModuleList(Layer(width, hidden, each, normed, biased) for each in attentions)
+        self.final_norm = nn.LayerNorm(width) if normed else nn.Identity()
+        self.head = None if tied else nn.Linear(width, vocabulary, bias=False)
 
     def forward(
         self,
@@ -149,7 +183,9 @@ class ReaderNetwork(nn.Module):
         Parts and places are those of the whole text; with a `cache`, the given tokens are its last ones.
         """
         Q, L = ids_BQ.shape[1], places_BL.shape[1]
-        x_BQD = self.token_embedding(ids_BQ) + self.part_embedding(parts_BL[:, -Q:])
+        x_BQD: Tensor = self.token_embedding(ids_BQ)
+        if self.part_embedding is not None:
+            x_BQD = x_BQD + self.part_embedding(parts_BL[:, -Q:])
         distance_BQL = places_BL[:, None, :] - places_BL[:, -Q:, None]
         at_L = torch.arange(L, device=ids_BQ.device)
         hidden_BQL = (at_L > at_L[-Q:, None]) | (places_BL < 0)[:, None, :]
@@ -162,5 +198,7 @@ class ReaderNetwork(nn.Module):
         x_BQD = self.final_norm(x_BQD)
         if seen is not None:
             seen.states.append(x_BQD)
+        if self.head is None:
+            return nn.functional.linear(x_BQD, self.token_embedding.weight)
         logits_BQV: Tensor = self.head(x_BQD)
         return logits_BQV
