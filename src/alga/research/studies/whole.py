@@ -16,7 +16,7 @@ from alga.runs.config import Recipe
 from alga.training import recipes
 
 SAMPLED: Final = {20: 40, 100: 20}  # sums of so many digits, by length
-LENGTHS: Final = (1, 2, 3, 5, 10)
+LENGTHS: Final = (1, 2, 3, 4, 5, 10)
 OTHERS: Final[dict[str, dict[str, Any]]] = {
     "no price": {"price": 0.0},
     "scores by distance alone": {"options": {"keys": False}},
