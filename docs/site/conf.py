@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 NAVIGATION = {
     "Start here": ["how-it-works", "usage", "networks"],
     "The guarantee and its limits": [
-        "What is proven <proof>", "Rounding <rounding>", "Kernel-checked <kernel>",
+        "What is proven <proof>", "Rounding <rounding>", "Verified again <verified>", "Kernel-checked <kernel>",
         "All carries at once <lookahead>", "Whole sums <whole>",
         "Under faults and load <reliability>", "Security </SECURITY>",
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from alga import runs
 from alga.research import verifications
-from tests.conftest import Alga
+from tests.conftest import ROOT, Alga
 
 
 def record(network: str, agrees: bool = True) -> dict[str, Any]:
@@ -26,6 +27,14 @@ def test_page_has_a_row_for_each_network() -> None:
     assert "2 of 2 certificates agree" in page
     assert "| `parity` | 6 | 7.1234 | 7.1234 | 7.0000 |  | 90 s | yes |" in page
     assert "| `whole` | 24,741 | 7.1234 | 7.1234 | not bounded | 2.0e-13 | 90 s | yes |" in page
+
+
+def test_committed_page_is_about_the_shipped_networks_as_they_are() -> None:
+    found = json.loads((ROOT / "results" / "verify.json").read_text())["records"]
+    known = sorted(verifications.plan(runs.shipped()), key=lambda settings: settings["network"])
+    assert [{name: record[name] for name in known[0]} for record in found] == known
+    assert all(record["agrees"] for record in found)
+    assert (ROOT / "docs" / "verified.md").read_text() == verifications.page(found)
 
 
 def test_page_tells_a_refused_certificate() -> None:
