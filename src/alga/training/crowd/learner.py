@@ -31,9 +31,9 @@ from alga.training.crowd.evolution import Evolution
 from alga.training.crowd.kernel import LANES
 
 GENERATIONS: Final = 1  # the first part of the seeds of generations; batches have another
+AIM: Final = 1.25  # times the recipe's margin, because the last few rows to reach an aim take long
 LARGE: Final = 100.0  # numbers of this size leave float32 little room
 PRICE: Final = 1e-2  # of the mean square of a network's numbers, as multiples of LARGE
-AIM: Final = 1.25  # times the recipe's margin, because the last few rows to reach an aim take long
 # Settings that the compiled steps do not have, each with the only value that they can have.
 WITHOUT: Final = {
     "shown": 1.0, "weight_decay": 0.0, "dropout": 0.0, "matrix_rate": 0.0, "averaging": 0.0, "check_below": 0.0,
@@ -90,8 +90,7 @@ class CrowdLearner:
         else:
             evolution = min(self._evolutions, key=lambda each: float(each.least[0]))
         asked_TN = evolution.ask(np.random.default_rng((GENERATIONS, self._seed, generation)))
-        aim = AIM * recipe.margin
-        missing_RN = np.maximum(0, aim - crowd.margins(asked_TN.astype(np.float32)))
+        missing_RN = np.maximum(0, AIM * recipe.margin - crowd.margins(asked_TN.astype(np.float32)))
         large_N = PRICE * ((asked_TN / LARGE) ** 2).mean(axis=0)
         evolution.tell(np.log1p(missing_RN).mean(axis=0, dtype=np.float64) + large_N)
         best_of_all = min(self._evolutions, key=lambda each: float(each.least[0]))
