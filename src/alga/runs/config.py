@@ -33,7 +33,13 @@ CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal", 
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
-CROWD: Final = ("crowd", "start_steps", "evolved", "turn", "spread")  # settings of networks that are trained at once
+CROWD: Final = (
+    "crowd",
+    "start_steps",
+    "evolved",
+    "turn",
+    "first_spread",
+)  # settings of networks that are trained at once
 # Settings that earlier recipes do not have.
 LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", *CROWD)
 
@@ -51,7 +57,7 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("crowd",): (0, 4096),
     ("start_steps", "turn"): (1, MOST_STEPS),
     ("evolved",): (1, 64),
-    ("spread",): (0.0, 1.0),
+    ("first_spread",): (0.0, 1.0),
 }
 _PLAIN = re.compile(r"[\w .+-]{1,100}")  # a recipe's name becomes a folder's and appears in figures and cards
 
@@ -102,7 +108,7 @@ class Recipe:
     start_steps: int = 1  # of AdamW for each network of a crowd
     evolved: int = 1  # how many of a crowd, the best, evolve after that
     turn: int = 1  # generations of each of them before the best one goes on
-    spread: float = 0.0  # deviation of the first generation, relative to each number
+    first_spread: float = 0.0  # deviation of the first generation, relative to each number
 
     def __post_init__(self) -> None:
         for name, wanted in {"name": str, "task": str, "options": dict}.items():

@@ -26,7 +26,7 @@ STEPS = 22  # two groups of 6 steps, two turns of 3 generations, and 4 generatio
 
 
 def cut(**changes: Any) -> Recipe:
-    few = {"crowd": 2 * LANES, "start_steps": 6, "evolved": 2, "turn": 3, "spread": 0.01, "steps": STEPS}
+    few = {"crowd": 2 * LANES, "start_steps": 6, "evolved": 2, "turn": 3, "first_spread": 0.01, "steps": STEPS}
     return changed(recipes.smallest_26(), {**few, "batch_size": 16, "check_every": 4, **changes})
 
 

@@ -83,7 +83,7 @@ class CrowdLearner:
         if generation == 1:
             best = np.argsort(self._wrong_P, kind="stable")
             for evolution, place in zip(self._evolutions, best, strict=False):
-                evolution.begin(self._starts_TP[:, place].astype(np.float64), recipe.spread)
+                evolution.begin(self._starts_TP[:, place].astype(np.float64), recipe.first_spread)
         turn = (generation - 1) // recipe.turn
         if turn < len(self._evolutions):
             evolution = self._evolutions[turn]
