@@ -19,6 +19,7 @@ WITH_TORCH = {  # may import torch at import time; everything else starts withou
     "network/model.py", "network/alterations.py", "network/module.py", "network/module_state.py",
     "network/reader.py", "network/reader_module.py", "network/hook_points.py", "network/effects.py",
     "training/checkpoint.py", "training/checks.py", "training/compiled_sums.py", "training/configuration.py",
+    "training/crowd/learner.py",
     "training/initial_weights.py", "training/learner.py", "training/optimisers.py", "training/sampling.py",
     "training/shared_numbers.py", "training/sums.py", "training/torch_settings.py", "training/trainer.py",
     "research/baselines/language.py", "research/baselines/packing.py", "research/baselines/transformer.py",

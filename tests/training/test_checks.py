@@ -69,13 +69,13 @@ def test_checks_are_made_when_the_loss_allows_the_margin_and_now_and_then(monkey
     recipe = tiny(steps=90, margin=2.0, check_every=5, check_below=0.5, matrix_rate=2.5, averaging=0.9)
     training = Training.start(None, recipe, seed=5)
     losses: dict[int, float] = {}
-    step = training._train_step
+    step = training._learner.learn
 
-    def noted() -> float:
-        losses[training.step] = step()
-        return losses[training.step]
+    def noted(number: int) -> float:
+        losses[number] = step(number)
+        return losses[number]
 
-    monkeypatch.setattr(training, "_train_step", noted)
+    monkeypatch.setattr(training._learner, "learn", noted)
     found = list(training.run())
     means = {n: sum(losses[i] for i in range(n - 4, n + 1)) / 5 for n in range(5, training.step + 1, 5)}
     due = [n for n, mean in means.items() if mean < 0.5 * math.exp(-1) or n % 20 == 0 or n == 90]

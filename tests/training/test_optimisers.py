@@ -10,7 +10,7 @@ import torch
 from alga.runs import Weights
 from alga.training import recipes
 from alga.training.initial_weights import initial_network
-from alga.training.learner import HEAD_START
+from alga.training.learner import HEAD_START, GradientLearner
 from alga.training.optimisers import Muon, optimisers, orthogonal
 from alga.training.trainer import Training
 from tests.conftest import tiny
@@ -66,7 +66,9 @@ def test_step_of_muon_is_the_orthogonal_step_of_each_block(blocks: int, shape: t
 
 def test_average_follows_the_weights() -> None:
     training = Training.start(None, tiny(**MUON, steps=30, margin=99.0), seed=5)
-    learner, take_step = training._learner, training._learner.take_step
+    learner = training._learner
+    assert isinstance(learner, GradientLearner)
+    take_step = learner.take_step
     mean = {name: tensor.clone() for name, tensor in learner.model.state_dict().items()}
 
     def followed(loss: torch.Tensor, step: int) -> None:
@@ -87,8 +89,10 @@ def test_averaged_weights_are_certified_and_saved(tmp_path: Path) -> None:
     list(training.run())
     assert training.certificate is not None
     saved = (tmp_path / "run" / "model.safetensors").read_bytes()
-    assert saved == Weights.of(training.config, training._learner.averaged).data
-    assert saved != Weights.of(training.config, training._learner.model).data
+    learner = training._learner
+    assert isinstance(learner, GradientLearner)
+    assert saved == Weights.of(training.config, learner.averaged).data
+    assert saved != Weights.of(training.config, learner.model).data
 
 
 def test_earlier_recipes_have_one_optimiser_and_no_average() -> None:

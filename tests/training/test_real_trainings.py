@@ -41,6 +41,14 @@ def test_recipe_and_seed_reproduce_the_shipped_adder(tmp_path: Path) -> None:
     assert (training.config.training["seed"], training.threads) == (shipped["seed"], shipped["threads"])
 
 
+def test_crowd_finds_26_numbers_that_are_right_everywhere(tmp_path: Path) -> None:
+    training = Training.start(tmp_path / "run", recipes.find("smallest-26"), seed=1, threads=1)
+    list(training.run())
+    assert training.certificate is not None
+    assert training.certificate.parameters == 26
+    assert training.reached_margin
+
+
 def test_paper_recipe_learns(tmp_path: Path) -> None:
     """A short version: after 800 iterations most prompts are right; all of it takes minutes (make bench-training)."""
     training = Training.start(tmp_path / "run", recipes.find("paper"), seed=0)

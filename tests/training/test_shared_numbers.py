@@ -10,14 +10,16 @@ import pytest
 import safetensors.torch
 import torch
 
-from alga import runs
+from alga import runs, tasks
 from alga.base.errors import AlgaError
 from alga.network.config import ModelConfig
 from alga.network.model import Transformer
 from alga.network.sharing import sharing
+from alga.network.tokens import Tokens
 from alga.runs.config import Recipe
 from alga.training.initial_weights import initial_network
-from alga.training.learner import Learner
+from alga.training.learner import GradientLearner
+from alga.training.sampling import Sampler
 from alga.training.trainer import Training
 from tests.training.small_runs import bits, few_numbers
 
@@ -34,8 +36,14 @@ def network_of(recipe: Recipe) -> Transformer:
     return model
 
 
+def learner_of(recipe: Recipe) -> GradientLearner:
+    domain = tasks.find(recipe.task).domain
+    sampler = Sampler(domain, Tokens.of(domain), recipe, 0, torch.device("cpu"))
+    return GradientLearner(network_of(recipe), recipe, sampler, torch.Generator())
+
+
 def test_gradient_is_that_of_the_trained_numbers() -> None:
-    learner = Learner(network_of(recipe()), recipe())
+    learner = learner_of(recipe())
     shared = learner.shared
     assert shared is not None
     assert isinstance(learner.model, Transformer)
@@ -84,6 +92,7 @@ def test_run_stopped_anywhere_resumes_to_the_same_bits(tmp_path: Path, more: dic
 def test_checkpoint_with_other_trained_numbers_is_refused(tmp_path: Path) -> None:
     training = Training.start(tmp_path / "run", recipe(), seed=5)
     list(training.run(should_stop=lambda: training.step >= 5))
+    assert isinstance(training._learner, GradientLearner)
     shared = training._learner.shared
     assert shared is not None
     for wrong in (torch.zeros(24), torch.zeros(25, dtype=torch.float64)):
@@ -104,4 +113,4 @@ def test_training_begins_from_the_numbers_of_another_run(tmp_path: Path) -> None
 
 def test_muon_is_refused() -> None:
     with pytest.raises(AlgaError, match="matrix_rate must be 0"):
-        Learner(network_of(recipe()), recipe(matrix_rate=2.5))
+        learner_of(recipe(matrix_rate=2.5))

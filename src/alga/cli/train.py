@@ -23,7 +23,9 @@ def train(
     ] = None,
     recipe: Annotated[
         str | None,
-        recipe_option("How to train: fast, small, smallest, whole, smallest-whole, release or paper.", default="fast"),
+        recipe_option(
+            "How to train: fast, small, smallest, smallest-26, whole, smallest-whole, release or paper.", default="fast"
+        ),
     ] = None,
     seed: Annotated[int | None, option("N", "The seed of initial weights and batches.", default="0")] = None,
     out: Annotated[Path | None, option("FOLDER", "The run folder to create.", default="runs/TASK-RECIPE-SEED")] = None,

@@ -33,7 +33,15 @@ CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal", 
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
-LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate")  # settings that earlier recipes do not have
+CROWD: Final = (
+    "crowd",
+    "start_steps",
+    "evolved",
+    "turn",
+    "first_spread",
+)  # settings of networks that are trained at once
+# Settings that earlier recipes do not have.
+LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", *CROWD)
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -46,6 +54,10 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("embedding_scale", "clip", "margin", "price", "distance_rate", "matrix_rate", "check_below"): (0.0, 1000.0),
     ("value_rate",): (0.0, 1000.0),
     ("digits",): (0, 10_000),
+    ("crowd",): (0, 4096),
+    ("start_steps", "turn"): (1, MOST_STEPS),
+    ("evolved",): (1, 64),
+    ("first_spread",): (0.0, 1.0),
 }
 _PLAIN = re.compile(r"[\w .+-]{1,100}")  # a recipe's name becomes a folder's and appears in figures and cards
 
@@ -92,6 +104,11 @@ class Recipe:
     averaging: float = 0.0  # decay of the running average of the weights, which is checked and saved; 0: no average
     value_rate: float = 1.0  # of the matrices of queries, keys and values of a network that reads texts, likewise
     check_below: float = 0.0  # skip most checks while the loss is above this times exp(-margin / 2); 0: skip none
+    crowd: int = 0  # so many networks start at random and are trained at once (training/crowd); 0: one
+    start_steps: int = 1  # of AdamW for each network of a crowd
+    evolved: int = 1  # how many of a crowd, the best, evolve after that
+    turn: int = 1  # generations of each of them before the best one goes on
+    first_spread: float = 0.0  # deviation of the first generation, relative to each number
 
     def __post_init__(self) -> None:
         for name, wanted in {"name": str, "task": str, "options": dict}.items():

@@ -21,6 +21,8 @@ def configuration(recipe: Recipe, seed: int, threads: int, device: str, init: Ru
     training: dict[str, Any] = {"recipe": recipe.settings(), "seed": seed, "threads": threads}
     training["device"] = available(device)
     if init is not None:
+        if recipe.crowd:
+            raise AlgaError("a crowd begins from random numbers, not from another network")
         _check_fits(init, shape)
         training["init"] = {"run": init.name, "sha256": init.sha256}
     if checkpoints:

@@ -28,8 +28,9 @@ from alga.runs.verdicts import Verdict
 from alga.training import checks
 from alga.training.checkpoint import Checkpoint, settings_of
 from alga.training.configuration import available, configuration
+from alga.training.crowd.learner import CrowdLearner
 from alga.training.initial_weights import initial_network
-from alga.training.learner import Learner
+from alga.training.learner import GradientLearner, Learner
 from alga.training.metrics import Progress
 from alga.training.run_writer import RunWriter
 from alga.training.sampling import Sampler
@@ -64,13 +65,17 @@ class Training:
         self._torch = TorchSettings(seed, self.threads)
         with self._torch.set():
             network = initial_network(config.model, self.recipe, weights).to(self.device)
-            self._learner = Learner(network, self.recipe)
-        self.model = self._learner.averaged  # what is checked, certified and saved
-        self._sampler: Sampler | SumSampler
-        if isinstance(config.tokens, Texts):
-            self._sampler = SumSampler(config.tokens, self.recipe, self.device)
-        else:
-            self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
+            self._sampler: Sampler | SumSampler
+            if isinstance(config.tokens, Texts):
+                self._sampler = SumSampler(config.tokens, self.recipe, self.device)
+            else:
+                self._sampler = Sampler(config.task.domain, config.tokens, self.recipe, seed, self.device)
+            self._learner: Learner
+            if self.recipe.crowd:
+                self._learner = CrowdLearner(network, self.recipe, seed)
+            else:
+                self._learner = GradientLearner(network, self.recipe, self._sampler, self._sampling)
+        self.model = self._learner.checked  # what is checked, certified and saved
         self._decoder = decoder_of(Weights.of(config, self.model), config.tokens)
 
     @classmethod
@@ -198,11 +203,10 @@ class Training:
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
-        self._learner.model.train()
         progress = None
         while not should_stop():
             self.step += 1
-            self._losses.append(self._train_step())
+            self._losses.append(self._learner.learn(self.step))
             self._keep_weights()
             if self.step % self.recipe.check_every == 0 or self.step == self.recipe.steps:
                 progress = self._check(began) if self._worth_a_check else None
@@ -217,12 +221,6 @@ class Training:
         regular = self.step % (self.recipe.check_every * MOST_SKIPPED) == 0 or self.step == self.recipe.steps
         below = self.recipe.check_below * math.exp(-self.recipe.margin / 2)  # as they fall together in `fast`
         return regular or not below or sum(self._losses) / len(self._losses) < below
-
-    def _train_step(self) -> float:
-        batch = self._sampler.draw(self.recipe.batch_size, self._sampling)
-        loss = self._sampler.loss(self._learner.model, batch)  # type: ignore[arg-type]
-        self._learner.take_step(loss, self.step)
-        return loss.item()
 
     def _keep_weights(self) -> None:
         """Keep the current weights, and which prompts they answer right, if it is time to."""
@@ -243,7 +241,7 @@ class Training:
             **measured,
             step=self.step,
             loss=sum(self._losses) / len(self._losses),
-            learning_rate=self.recipe.rate(self.step),
+            learning_rate=self._learner.rate(self.step),
             seconds=self.seconds + time.monotonic() - began,
         )
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alga.research.crowd import LANES, Crowd, search
+from alga.research.crowd import search
 from alga.runs.config import Recipe
+from alga.training.crowd import LANES, Crowd
 from tests.training.small_runs import few_numbers
 
 

@@ -1,6 +1,1 @@
-"""Many tiny networks trained at once, to find out which shapes can be certified at all."""
-
-from alga.research.crowd.crowd import Crowd
-from alga.research.crowd.kernel import LANES
-
-__all__ = ["LANES", "Crowd"]
+"""Searches over seeds of tiny networks, to find out which shapes can be certified at all."""

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from alga.research.crowd.crowd import Crowd
-from alga.research.crowd.kernel import LANES
 from alga.runs.config import Recipe
+from alga.training.crowd import LANES, Crowd
 
 
 def search(recipe: Recipe, first_seeds: Iterable[int], log: Path) -> Iterator[dict[str, Any]]:

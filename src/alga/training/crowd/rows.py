@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alga.network.tokens import START, STOP_ID, Tokens
-from alga.research.crowd.kernel import Whole
 from alga.tasks import Domain
+from alga.training.crowd.kernel import Whole
 
 Shares = NDArray[np.float64]
+BATCHES: Final = 0  # the first part of the seeds of batches; evolution has another
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,12 @@ class Rows:
         keys, counts, own, targets, of = (np.array(column, np.int32) for column in zip(*found, strict=True))
         return cls(keys, counts, own, targets, of, positions, (even + prompts / prompts.sum()) / 2)
 
-    def batches(self, size: int, seed: int) -> Iterator[Whole]:
-        """Yield batches without end, the same for every network; each is spread evenly over the rows' shares."""
-        generator, edges = np.random.default_rng(seed), np.cumsum(self.shares)
-        while True:
-            drawn = (np.arange(size) + generator.random(size)) / size * edges[-1]
-            yield np.minimum(np.searchsorted(edges, drawn), len(edges) - 1).astype(np.int32)
+    def batch(self, size: int, step: int) -> Whole:
+        """Return the batch of a step, the same for every network; it is spread evenly over the rows' shares.
+
+        Its generator is seeded by the step, so that a resumed training needs no random state.
+        """
+        generator, edges = np.random.default_rng((BATCHES, step)), np.cumsum(self.shares)
+        drawn = (np.arange(size) + generator.random(size)) / size * edges[-1]
+        found: Whole = np.minimum(np.searchsorted(edges, drawn), len(edges) - 1).astype(np.int32)
+        return found

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from alga.network.compiled import compiled
-from alga.research.crowd.kernel import (
+from alga.training.crowd.kernel import (
     DOT,
     G0,
     G1,

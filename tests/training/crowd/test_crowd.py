@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from alga.base.errors import AlgaError
 from alga.network.model import Transformer
 from alga.network.tokens import PAD_ID, Tokens
-from alga.research.crowd import LANES, Crowd
 from alga.runs.config import Recipe
 from alga.training import recipes
+from alga.training.crowd import LANES, Crowd
 from alga.training.sampling import Sampler
 from alga.training.shared_numbers import SharedNumbers
 from tests.training.small_runs import few_numbers

@@ -1,16 +1,16 @@
 """Training many tiny networks at once: the same shape and batches, different first numbers.
 
-For searching, not for certificates: what it finds right on all rows is float32 with other roundings, so `as_run` hands
-it to the real decoder. A seed's network is the same whichever other seeds are trained beside it.
+What it finds right is float32 with other roundings, so a certificate is always the real decoder's. A seed's network is
+the same whichever other seeds are trained beside it.
 
-Shapes: E entries of the weights as the kernel orders them, T trained numbers, N lanes.
+Shapes: E entries of the weights as the kernel orders them, T trained numbers, N lanes, R rows.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,15 @@ from alga.base.errors import AlgaError
 from alga.network.config import ModelConfig
 from alga.network.sharing import BIAS, INTO, OUT_OF, POSITIONS, PROJECTION, TOKENS, Sharing, sharing
 from alga.network.tokens import Tokens
-from alga.research.crowd.gradient import add_gradient
-from alga.research.crowd.kernel import LANES, Floats, margins
-from alga.research.crowd.rows import Rows
 from alga.runs import Run, Weights
 from alga.runs.config import Config, Recipe
+from alga.training.crowd.gradient import add_gradient
+from alga.training.crowd.kernel import LANES, Floats, margins
+from alga.training.crowd.rows import Rows
 
 Numbers = NDArray[np.float32]
-TINY = 1e-8
+TINY: Final = 1e-8
+LARGEST: Final = 1e4  # of a margin that counts as a number
 
 
 def shape_of(recipe: Recipe) -> tuple[ModelConfig, Sharing]:
@@ -52,36 +53,44 @@ def coefficients(shape: ModelConfig, shared: Sharing) -> Floats:
     return np.concatenate([part.reshape(-1, len(shared.numbers)) for part in found])
 
 
-@dataclass
 class Crowd:
     """LANES networks of one recipe, whose first numbers are drawn from consecutive seeds."""
 
-    recipe: Recipe
-    first_seed: int
-    step: int = 0
-    fewest_wrong: NDArray[np.int64] = field(init=False)
-    best_TN: Numbers = field(init=False)  # when the fewest were wrong
+    def __init__(self, recipe: Recipe, first_seed: int) -> None:
+        self.recipe = recipe
+        self._shape, self.shared = shape_of(recipe)
+        self._task = tasks.find(recipe.task)
+        self._rows = Rows.of(self._task.domain, Tokens.of(self._task.domain), recipe.second_type_share)
+        self._matrix_ET = coefficients(self._shape, self.shared)
+        self._sizes = (self._shape.vocabulary, self._rows.positions, self._shape.hidden)
+        self.begin(first_seed)
 
-    def __post_init__(self) -> None:
-        self._shape, self._shared = shape_of(self.recipe)
-        self._task = tasks.find(self.recipe.task)
-        self._rows = Rows.of(self._task.domain, Tokens.of(self._task.domain), self.recipe.second_type_share)
-        self._matrix_ET = coefficients(self._shape, self._shared)
-        seeds = range(self.first_seed, self.first_seed + LANES)
-        drawn = [np.random.default_rng(seed).standard_normal(self._matrix_ET.shape[1]) for seed in seeds]
+    def begin(self, first_seed: int) -> None:
+        """Draw new first numbers, from this seed on."""
+        self.first_seed, self.step = first_seed, 0
+        seeds = range(first_seed, first_seed + LANES)
+        drawn = [np.random.default_rng(seed).standard_normal(self.numbers) for seed in seeds]
         self.trained_TN = np.stack(drawn, axis=1).astype(np.float32) * np.float32(self.recipe.embedding_scale)
         self._mean_TN, self._square_TN = np.zeros_like(self.trained_TN), np.zeros_like(self.trained_TN)
-        self._sizes = (self._shape.vocabulary, self._rows.positions, self._shape.hidden)
-        self.fewest_wrong = np.full(LANES, len(self._task.domain))
-        self.best_TN = self.trained_TN.copy()
-        self._batches = self._rows.batches(self.recipe.batch_size, 0)
+        self.fewest_wrong = np.full(LANES, self.prompts)
+        self.best_TN = self.trained_TN.copy()  # when the fewest were wrong
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers each network trains."""
+        return len(self.shared.numbers)
+
+    @property
+    def prompts(self) -> int:
+        """How many prompts the domain has."""
+        return len(self._task.domain)
 
     def train(self, steps: int) -> Floats:
         """Take training steps with AdamW's rule and the recipe's rates; return each network's mean loss."""
         losses = np.zeros(LANES, np.float32)
-        for batch in islice(self._batches, steps):
+        for _ in range(steps):
             self.step += 1
-            gradient_TN, loss_N = self.gradient(batch)
+            gradient_TN, loss_N = self.gradient(self._rows.batch(self.recipe.batch_size, self.step))
             losses += loss_N
             self._move(gradient_TN)
         return losses / np.float32(steps)
@@ -99,23 +108,41 @@ class Crowd:
         """Return the weights in the kernel's order (EN)."""
         return _product(self._matrix_ET, self.trained_TN)
 
+    def margins(self, trained_TN: Numbers) -> Floats:
+        """Return how far the right token of each row leads every other (RN), with the given numbers."""
+        rows, weights = self._rows, _product(self._matrix_ET, trained_TN)
+        found = np.empty(len(rows.targets) * LANES, np.float32)
+        margins(weights.ravel(), *self._sizes, rows.keys, rows.counts, rows.own, rows.targets, found)
+        finite: Floats = np.nan_to_num(found, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST)
+        return finite.reshape(-1, LANES)
+
     def wrong(self) -> NDArray[np.int64]:
         """Return how many prompts each network gets wrong, and remember the best numbers so far."""
-        rows = self._rows
-        found = np.empty(len(rows.targets) * LANES, np.float32)
-        margins(self.weights().ravel(), *self._sizes, rows.keys, rows.counts, rows.own, rows.targets, found)
-        least = np.full((len(self._task.domain), LANES), np.inf, np.float32)
-        np.minimum.at(least, rows.prompts, np.nan_to_num(found.reshape(-1, LANES), nan=-np.inf))
+        least = np.full((self.prompts, LANES), np.inf, np.float32)
+        np.minimum.at(least, self._rows.prompts, self.margins(self.trained_TN))
         wrong: NDArray[np.int64] = (least <= 0).sum(axis=0)
         better = wrong < self.fewest_wrong
         self.fewest_wrong = np.where(better, wrong, self.fewest_wrong)
         self.best_TN[:, better] = self.trained_TN[:, better]
         return wrong
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what the next step depends on, except the recipe."""
+        return {
+            "trained": self.trained_TN, "mean": self._mean_TN, "square": self._square_TN,
+            "best": self.best_TN, "fewest": self.fewest_wrong, "step": np.array([self.step]),
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from a state."""
+        self.step = int(state["step"][0])
+        self.trained_TN, self._mean_TN, self._square_TN = (state[name] for name in ("trained", "mean", "square"))
+        self.best_TN, self.fewest_wrong = state["best"], state["fewest"]
+
     def as_run(self, lane: int) -> Run:
         """Return a lane's best network as a run, for the real decoder and certificate."""
         config = Config(task=self._task, model=self._shape)
-        weights = Weights.holding(config, self._shared.weights(self.best_TN[:, lane].astype(np.float64)))
+        weights = Weights.holding(config, self.shared.weights(self.best_TN[:, lane].astype(np.float64)))
         return Run(name=f"{self.recipe.name}-{self.first_seed + lane}", config=config, weights=weights)
 
     def _move(self, gradient_TN: Numbers) -> None:
