@@ -15,6 +15,7 @@ import pytest
 
 from alga.base import signals
 from alga.runs import checksums
+from alga.training.learner import GradientLearner
 from alga.training.trainer import Training
 from tests.conftest import ROOT, Alga
 
@@ -23,14 +24,14 @@ from tests.conftest import ROOT, Alga
 def test_signal_ends_a_training_cleanly(
     number: signal.Signals, code: int, alga: Alga, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = Training._train_step
+    learn = GradientLearner.learn
 
-    def signalled(training: Training) -> float:
-        if training.step == 7:
+    def signalled(learner: GradientLearner, step: int) -> float:
+        if step == 7:
             os.kill(os.getpid(), number)
-        return step(training)
+        return learn(learner, step)
 
-    monkeypatch.setattr(Training, "_train_step", signalled)
+    monkeypatch.setattr(GradientLearner, "learn", signalled)
     monkeypatch.setattr("signal.getsignal", lambda _: signal.SIG_DFL)  # background processes ignore Ctrl-C
     before = signal.signal(number, signal.SIG_DFL)
     try:
@@ -104,18 +105,18 @@ def test_signal_during_an_import_stops_a_training_with_one_line(
     (tmp_path / "interrupted.py").write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGTERM)})\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "interrupted", raising=False)
-    step, start = Training._train_step, Training.start
+    learn, start = GradientLearner.learn, Training.start
 
     def started(*arguments: object, **settings: object) -> Training:
         importlib.import_module("interrupted")
         return start(*arguments, **settings)  # type: ignore[arg-type]
 
-    def unhurried(training: Training) -> float:
+    def unhurried(learner: GradientLearner, step: int) -> float:
         time.sleep(0.02)
-        return step(training)
+        return learn(learner, step)
 
     monkeypatch.setattr(Training, "start", started)
-    monkeypatch.setattr(Training, "_train_step", unhurried)
+    monkeypatch.setattr(GradientLearner, "learn", unhurried)
     result = alga("train", "--task", "parity", "--recipe", "small", "--threads", 1, "--out", tmp_path / "run")
     assert (result.code, result.err.count("\n")) == (143, 1), result.err
     assert f"continue with: alga train --resume {tmp_path / 'run'}" in result.err
