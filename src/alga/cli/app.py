@@ -278,9 +278,8 @@ def main() -> None:
         threads = os.environ.get(THREADS_VARIABLE, "")
         if not re.fullmatch("-[0-9]+|0+", threads):
             raise
-        code = _say(
-            f"{THREADS_VARIABLE} must be at least 1, got {threads!r}"
-        )  # numba's own message does not name the variable
+        # numba's own message does not name the variable
+        code = _say(f"{THREADS_VARIABLE} must be at least 1, got {threads!r}")
     except MemoryError:
         code = _say("not enough memory")
     sys.exit(code)

@@ -33,13 +33,7 @@ CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal", 
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
-CROWD: Final = (
-    "crowd",
-    "start_steps",
-    "evolved",
-    "turn",
-    "first_spread",
-)  # settings of networks that are trained at once
+CROWD: Final = ("crowd", "start_steps", "evolved", "turn", "first_spread")  # settings of many networks at once
 # Settings that earlier recipes do not have.
 LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", *CROWD)
 
