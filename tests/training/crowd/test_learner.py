@@ -74,14 +74,28 @@ def test_saved_network_is_judged_by_the_real_decoder(tmp_path: Path) -> None:
     assert [row["learning_rate"] == 0 for row in rows] == [False, False, False, True, True, True]
 
 
-def test_evolution_does_not_lose_its_best_network() -> None:
-    training = Training.start(None, cut(steps=60), seed=3)
-    missing = []
+def test_evolution_lowers_what_is_missing_and_shows_its_best_network() -> None:
+    training = Training.start(None, cut(steps=112, turn=50), seed=3)  # two groups of 6 steps, two turns of 50
+    learner, values = learner_of(training), []
     for _ in training.run(should_stop=lambda: False):
-        missing.append(min(float(each.least[0]) for each in learner_of(training)._evolutions))
-    generations = [value for value in missing if np.isfinite(value)]
-    assert generations == sorted(generations, reverse=True)
-    assert generations[-1] < generations[0]
+        values.append([float(each.least[0]) for each in learner._evolutions])
+    for place in range(2):
+        own = [value[place] for value in values if np.isfinite(value[place])]
+        assert own[-1] < own[0]
+    best = min(learner._evolutions, key=lambda each: float(each.least[0]))
+    shown = learner._crowd.shared.weights(best.best_T)
+    held = dict(learner.checked.named_parameters())
+    assert all(np.allclose(held[name].detach().numpy(), array, rtol=1e-6) for name, array in shown.items())
+
+
+def test_disturbed_margins_move_a_little_and_alike_in_all_lanes() -> None:
+    crowd = learner_of(Training.start(None, cut(), seed=3))._crowd
+    same_TN = np.repeat(crowd.trained_TN[:, :1], LANES, axis=1)
+    exact = crowd.margins(same_TN)
+    disturbed = crowd.margins(same_TN, 1e-3, np.random.default_rng(1))
+    assert (disturbed == disturbed[:, :1]).all()
+    assert 0 < np.abs(disturbed - exact).max() < 0.1
+    assert (crowd.margins(same_TN, 0.0, np.random.default_rng(1)) == exact).all()
 
 
 def test_evolution_finds_the_minimum_of_a_narrow_valley() -> None:

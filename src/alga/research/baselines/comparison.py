@@ -55,13 +55,21 @@ def small() -> Setting:
     """The setting of `make compare`, for two cores."""
     lengths = (*range(1, 21), 30, 50, 100, 200, 500, 1000)
     return Setting(
-        scale=Scale(), longer=10, lengths=lengths, count=100, seeds=3, more_seeds=5, search_tokens=10_000_000
+        scale=Scale(settle_tokens=10_000_000),
+        longer=10,
+        lengths=lengths,
+        count=100,
+        seeds=3,
+        more_seeds=5,
+        search_tokens=10_000_000,
     )
 
 
 def quick() -> Setting:
     """A tiny one, to test that everything runs."""
-    scale = Scale(digits=2, width=16, hidden=32, tokens=20_000, on_tokens=20_000, check_tokens=5_000)
+    scale = Scale(
+        digits=2, width=16, hidden=32, tokens=20_000, settle_tokens=5_000, on_tokens=20_000, check_tokens=5_000
+    )
     return Setting(
         scale=scale, longer=3, lengths=(1, 2, 3, 4), count=5, seeds=2, more_seeds=2, search_tokens=8_000, rates=2
     )
@@ -70,7 +78,8 @@ def quick() -> Setting:
 def large() -> Setting:
     """A setting for a GPU, never run: longer problems, larger networks, 25 times the compute."""
     shape = {"width": 256, "layers": 4, "hidden": 1024}
-    tokens = {"tokens": 1_000_000_000, "on_tokens": 500_000_000, "batch_tokens": 65_536, "check_tokens": 5_000_000}
+    tokens = {"tokens": 1_000_000_000, "settle_tokens": 250_000_000, "on_tokens": 500_000_000}
+    tokens |= {"batch_tokens": 65_536, "check_tokens": 5_000_000}
     scale = Scale(digits=10, **shape, **tokens, device="cuda")
     lengths = (1, 5, 10, 15, 20, 21, 22, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
     return Setting(scale=scale, longer=20, lengths=lengths, count=100, seeds=3, more_seeds=5, search_tokens=250_000_000)
@@ -130,7 +139,7 @@ def _settings(method: str, rate: float, seed: int, setting: Setting, *, search: 
     kind = baselines.find(method)
     scale = setting.scale_of(kind)
     if search:
-        scale = dataclasses.replace(scale, tokens=setting.search_tokens)
+        scale = dataclasses.replace(scale, tokens=setting.search_tokens, settle_tokens=0)  # a beginning of the others
     return {
         "method": method, "scale": dataclasses.asdict(scale), "rate": rate, "seed": seed, "count": setting.count,
         "version": kind.version,

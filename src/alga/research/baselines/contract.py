@@ -44,6 +44,7 @@ class Scale:
     layers: int = 2
     hidden: int = 256
     tokens: int = 40_000_000  # at most
+    settle_tokens: int = 0  # before the most tokens, over which the learning rate falls to zero
     on_tokens: int = 20_000_000  # to which a method that extrapolates trains on after it has passed
     batch_tokens: int = 2048
     check_tokens: int = 250_000  # between two checks of the validation sums

@@ -1,7 +1,7 @@
 """The causal language model behind most baselines, which differ mainly in their text format.
 
 A method may change question and reply (the plain sum by default), how the reply is parsed, the position of each token,
-and the variant of the network. The rest is shared: AdamW, a learning rate that does not know when training ends,
+and the variant of the network. The rest is shared: AdamW, a learning rate that does not know when training passes,
 cross-entropy on the reply, and the end of training (checks.py).
 
 Shapes: B batch, L positions, V vocabulary.
@@ -130,7 +130,7 @@ class Language(Baseline):
         while not checks.ended(tokens):
             batch = self._batch()
             for group in optimizer.param_groups:
-                group["lr"] = self.rate * schedule(tokens)
+                group["lr"] = self.rate * schedule(tokens, scale)
             loss = F.cross_entropy(self._logits(batch), batch.targets_N)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -221,10 +221,15 @@ class Language(Baseline):
             places_BL = self._tensor([[self.places([*questions[row], *replies[row]])[-1]] for row in rows])
 
 
-def schedule(tokens: int) -> float:
-    """Return the learning rate as a fraction of its maximum after so many tokens, whenever training ends.
+def schedule(tokens: int, scale: Scale) -> float:
+    """Return the learning rate as a fraction of its maximum after so many tokens.
 
-    >>> [round(schedule(tokens), 2) for tokens in (0, 125_000, 1_000_000, 8_000_000, 32_000_000)]
-    [0.01, 0.5, 1.0, 0.5, 0.25]
+    It does not know when training passes; before the most tokens it falls to zero, for those that have not passed.
+
+    >>> scale = Scale(tokens=40_000_000, settle_tokens=10_000_000)
+    >>> [round(schedule(millions * 1_000_000, scale), 3) for millions in (0, 1, 8, 30, 35, 40)]
+    [0.01, 1.0, 0.5, 0.258, 0.12, 0.0]
     """
-    return min(max(tokens / WARMUP, 0.01), 1.0, math.sqrt(FULL_RATE / max(tokens, 1)))
+    fraction = min(max(tokens / WARMUP, 0.01), 1.0, math.sqrt(FULL_RATE / max(tokens, 1)))
+    left = max(0, scale.tokens - tokens)
+    return fraction * min(1.0, left / scale.settle_tokens) if scale.settle_tokens else fraction

@@ -108,9 +108,17 @@ class Crowd:
         """Return the weights in the kernel's order (EN)."""
         return _product(self._matrix_ET, self.trained_TN)
 
-    def margins(self, trained_TN: Numbers) -> Floats:
-        """Return how far the right token of each row leads every other (RN), with the given numbers."""
+    def margins(
+        self, trained_TN: Numbers, disturbance: float = 0.0, generator: np.random.Generator | None = None
+    ) -> Floats:
+        """Return how far the right token of each row leads every other (RN), with the given numbers.
+
+        With a generator each weight is first disturbed, in all lanes alike, by about so much of itself.
+        """
         rows, weights = self._rows, _product(self._matrix_ET, trained_TN)
+        if generator is not None:
+            drawn_E = generator.standard_normal((len(weights), 1))
+            weights = weights * (1 + disturbance * drawn_E).astype(np.float32)
         found = np.empty(len(rows.targets) * LANES, np.float32)
         margins(weights.ravel(), *self._sizes, rows.keys, rows.counts, rows.own, rows.targets, found)
         finite: Floats = np.nan_to_num(found, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST)

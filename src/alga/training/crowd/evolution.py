@@ -24,7 +24,7 @@ MOST_GROWTH: Final = 1.0  # logarithm of how much longer the steps of a generati
 
 
 class Evolution:
-    """The distribution of the next generation, and the best network so far."""
+    """The distribution of the next generation, and the best network of the last: values of two may not compare."""
 
     def __init__(self, numbers: int, networks: int) -> None:
         better = networks // 2
@@ -56,9 +56,8 @@ class Evolution:
     def tell(self, values_N: Exact) -> None:
         """Take the values of those networks, the less the better, and move the distribution."""
         order = np.argsort(values_N, kind="stable")[: len(self._weights_N)]
-        if values_N[order[0]] < self.least[0]:
-            self.best_T = self._mean_T + self._steps_TN[:, order[0]]
-            self.least = values_N[order[:1]].astype(np.float64)
+        self.best_T = self._mean_T + self._steps_TN[:, order[0]]
+        self.least = values_N[order[:1]].astype(np.float64)
         drawn_TN, weights_N, identity = self._drawn_TN[:, order], self._weights_N, np.eye(self._numbers)
         self._mean_T = self._mean_T + np.einsum("tn,n->t", self._steps_TN[:, order], weights_N)
         fading, (rank_one, rank_many) = self._fading, self._learning
