@@ -4,7 +4,7 @@ The first `crowd / LANES * start_steps` steps are AdamW's, for one group of LANE
 step is a generation of an evolution of one network: the `evolved` networks with the fewest wrong prompts have a turn
 each, then the best of them continues. What evolution lowers is the missing margin: how far output tokens are from
 leading by the recipe's margin and by what they lose or gain if every weight is disturbed a little, so that rounding
-cannot matter. Its logarithm is taken, because without it a few rows that are very wrong decide, and all margins shrink
+matters little; large numbers have a price for the same reason. Its logarithm is taken, because without it a few rows that are very wrong decide, and all margins shrink
 to zero; and with a cap instead those rows are given up.
 
 Every draw is from a generator of its own, seeded by the training's seed and what is drawn, so a checkpoint holds no
@@ -33,6 +33,8 @@ from alga.training.crowd.kernel import LANES
 
 GENERATIONS: Final = 1  # the first part of the seeds of generations; batches have another
 DISTURBANCE: Final = 1e-6  # of a weight, relative to it: some sixteen units of float32's rounding
+LARGE: Final = 100.0  # numbers of this size leave float32 little room
+PRICE: Final = 1e-3  # of the mean square of a network's numbers, as multiples of LARGE
 # Settings that the compiled steps do not have, each with the only value that they can have.
 WITHOUT: Final = {
     "shown": 1.0, "weight_decay": 0.0, "dropout": 0.0, "matrix_rate": 0.0, "averaging": 0.0, "check_below": 0.0,
@@ -89,11 +91,12 @@ class CrowdLearner:
         else:
             evolution = min(self._evolutions, key=lambda each: float(each.least[0]))
         generator = np.random.default_rng((GENERATIONS, self._seed, generation))
-        asked_TN = evolution.ask(generator).astype(np.float32)
-        margins_RN = crowd.margins(asked_TN)
-        moved_RN = np.abs(crowd.margins(asked_TN, DISTURBANCE, generator) - margins_RN)
+        asked_TN = evolution.ask(generator)
+        margins_RN = crowd.margins(asked_TN.astype(np.float32))
+        moved_RN = np.abs(crowd.margins(asked_TN.astype(np.float32), DISTURBANCE, generator) - margins_RN)
         missing_RN = np.maximum(0, recipe.margin + moved_RN - margins_RN)
-        evolution.tell(np.log1p(missing_RN).mean(axis=0, dtype=np.float64))
+        large_N = PRICE * ((asked_TN / LARGE) ** 2).mean(axis=0)
+        evolution.tell(np.log1p(missing_RN).mean(axis=0, dtype=np.float64) + large_N)
         best_of_all = min(self._evolutions, key=lambda each: float(each.least[0]))
         if best_of_all is evolution:
             self._show(evolution.best_T.astype(np.float32))
