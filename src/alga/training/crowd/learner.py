@@ -4,8 +4,8 @@ The first `crowd / LANES * start_steps` steps are AdamW's, for one group of LANE
 step is a generation of an evolution of one network: the `evolved` networks with the fewest wrong prompts have a turn
 each, then the best of them continues. What evolution lowers is the missing margin: how far output tokens are from
 leading by the recipe's margin and by what they lose or gain if every weight is disturbed a little, so that rounding
-matters little; large numbers have a price for the same reason. Its logarithm is taken, because without it a few rows that are very wrong decide, and all margins shrink
-to zero; and with a cap instead those rows are given up.
+matters little; large numbers have a price for the same reason. Its logarithm is taken, because without it a few rows
+that are very wrong decide, and all margins shrink to zero; and with a cap instead those rows are given up.
 
 Every draw is from a generator of its own, seeded by the training's seed and what is drawn, so a checkpoint holds no
 random state. Computed on the CPU by one thread.
