@@ -1,1 +1,0 @@
-"""Searches over seeds of tiny networks, to find out which shapes can be certified at all."""
