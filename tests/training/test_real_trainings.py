@@ -46,7 +46,7 @@ def test_crowd_finds_26_numbers_that_are_right_everywhere(tmp_path: Path) -> Non
     list(training.run())
     assert training.certificate is not None
     assert training.certificate.parameters == 26
-    assert training.reached_margin
+    assert training.reached_aim
 
 
 def test_paper_recipe_learns(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_network_without_its_checkpoint_is_not_overwritten(tmp_path: Path) -> No
 def test_certified_network_below_its_margin_can_resume(tmp_path: Path) -> None:
     short = trained(tmp_path / "run", steps=300, margin=99.0)
     assert short.certificate is not None
-    assert not short.reached_margin
+    assert not short.reached_aim
     assert Solver.load(tmp_path / "run").certified
     longer = Training.resume(tmp_path / "run", steps=320)
     list(longer.run())

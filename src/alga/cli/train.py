@@ -113,8 +113,9 @@ def train(
             typer.echo(f"not certified: {wrong}; {more}")
         else:
             typer.echo(certificate.statement)
-            if not training.reached_margin:
-                typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}; {more}")
+            if not training.reached_aim:
+                proof = " and a proof in float32" if training.recipe.strength == "proven" else ""
+                typer.echo(f"the recipe asks for a margin of {training.recipe.margin:g}{proof}; {more}")
     raise typer.Exit(0 if certificate else 1)
 
 

@@ -29,13 +29,17 @@ CONFIG: Final = "config.json"
 FORMAT: Final = 1
 LARGEST_FILE: Final = 2**20  # bytes
 MOST_STEPS: Final = 1_000_000_000
-CHOICES: Final = {"contexts": ("paper", "domain"), "start": ("torch", "normal", "two-columns")}
+CHOICES: Final = {
+    "contexts": ("paper", "domain"),
+    "start": ("torch", "normal", "two-columns"),
+    "strength": ("checked", "proven"),
+}
 DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
 CROWD: Final = ("crowd", "start_steps", "evolved", "turn", "first_spread")  # settings of many networks at once
 # Settings that earlier recipes do not have.
-LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", *CROWD)
+LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", "strength", *CROWD)
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -62,7 +66,7 @@ class Recipe:
 
     The learning rate rises linearly over `warmup_steps`, falls along a half cosine over `decay_steps` to
     `final_rate`, and stays there; without either it is constant. Training ends when the network is right on its whole
-    domain with at least `margin`, or after `steps`, whichever comes first.
+    domain with at least `margin` and its certificate has the `strength`, or after `steps`, whichever comes first.
     """
 
     name: str
@@ -103,6 +107,7 @@ class Recipe:
     evolved: int = 1  # how many of a crowd, the best, evolve after that
     turn: int = 1  # generations of each of them before the best one goes on
     first_spread: float = 0.0  # deviation of the first generation, relative to each number
+    strength: str = "checked"  # of the certificate at which training ends; proven: rounding is bounded too
 
     def __post_init__(self) -> None:
         for name, wanted in {"name": str, "task": str, "options": dict}.items():

@@ -196,10 +196,14 @@ class Training:
         return self._writer.kept_steps()
 
     @property
-    def reached_margin(self) -> bool:
-        """Whether the network is certified with the recipe's margin."""
+    def reached_aim(self) -> bool:
+        """Whether the network is certified with the recipe's margin and strength."""
         least = self.certificate.least_margin if self.certificate else None
-        return least is not None and least >= self.recipe.margin - MARGIN_NOISE
+        return least is not None and least >= self.recipe.margin - MARGIN_NOISE and self._is_strong(self.certificate)
+
+    def _is_strong(self, certificate: Certificate | None) -> bool:
+        """Whether a certificate has the strength that the recipe asks for."""
+        return certificate is not None and (certificate.bounded or self.recipe.strength == "checked")
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
@@ -247,12 +251,15 @@ class Training:
 
     def _finish_if_certified(self, ended: str) -> None:
         run = self.as_run().judged()
-        self._end_reason = ended if run.certified or ended == "steps" else ""
-        if run.certified:
+        if run.certified and not self._is_strong(run.certificate):
+            run = run.proven()
+        enough = run.certified and (ended == "steps" or self._is_strong(run.certificate))
+        self._end_reason = ended if enough or ended == "steps" else ""
+        if enough:
             self._writer.save_checkpoint(self._checkpoint())  # a kill while saving must not lose the run
             self._writer.save(run, self._title)
             self.certificate, self._table = run.certificate, run.table
-            if self.reached_margin:
+            if self.reached_aim:
                 self._writer.drop_checkpoint()
 
     @property

@@ -3,9 +3,10 @@
 The first `crowd / LANES * start_steps` steps are AdamW's, for one group of LANES networks after another. Each later
 step is a generation of an evolution of one network: the `evolved` networks with the fewest wrong prompts have a turn
 each, then the best of them continues. What evolution lowers is the missing margin: how far output tokens are from
-leading by the recipe's margin and by what they lose or gain if every weight is disturbed a little, so that rounding
-matters little; large numbers have a price for the same reason. Its logarithm is taken, because without it a few rows
-that are very wrong decide, and all margins shrink to zero; and with a cap instead those rows are given up.
+leading by AIM times the recipe's margin, and by what their lead changes if every weight is disturbed a little, so that
+rounding matters little. Its logarithm is taken, because without it a few rows that are very wrong decide, and all
+margins shrink to zero; and with a cap instead those rows are given up. Once all are right, large numbers have a price,
+for the sake of rounding too.
 
 Every draw is from a generator of its own, seeded by the training's seed and what is drawn, so a checkpoint holds no
 random state. Computed on the CPU by one thread.
@@ -32,6 +33,7 @@ from alga.training.crowd.evolution import Evolution
 from alga.training.crowd.kernel import LANES
 
 GENERATIONS: Final = 1  # the first part of the seeds of generations; batches have another
+AIM: Final = 1.25  # times the recipe's margin, because the last few rows to reach an aim take long
 DISTURBANCE: Final = 1e-6  # of a weight, relative to it: some sixteen units of float32's rounding
 LARGE: Final = 100.0  # numbers of this size leave float32 little room
 PRICE: Final = 1e-3  # of the mean square of a network's numbers, as multiples of LARGE
@@ -94,9 +96,11 @@ class CrowdLearner:
         asked_TN = evolution.ask(generator)
         margins_RN = crowd.margins(asked_TN.astype(np.float32))
         moved_RN = np.abs(crowd.margins(asked_TN.astype(np.float32), DISTURBANCE, generator) - margins_RN)
-        missing_RN = np.maximum(0, recipe.margin + moved_RN - margins_RN)
-        large_N = PRICE * ((asked_TN / LARGE) ** 2).mean(axis=0)
-        evolution.tell(np.log1p(missing_RN).mean(axis=0, dtype=np.float64) + large_N)
+        missing_RN = np.maximum(0, AIM * recipe.margin + moved_RN - margins_RN)
+        values_N = np.log1p(missing_RN).mean(axis=0, dtype=np.float64)
+        if (margins_RN[:, values_N.argmin()] > 0).all():  # before, large numbers are a way out of dead ends
+            values_N += PRICE * ((asked_TN / LARGE) ** 2).mean(axis=0)
+        evolution.tell(values_N)
         best_of_all = min(self._evolutions, key=lambda each: float(each.least[0]))
         if best_of_all is evolution:
             self._show(evolution.best_T.astype(np.float32))
