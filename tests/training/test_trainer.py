@@ -11,7 +11,7 @@ import torch
 from alga.base.errors import AlgaError
 from alga.network.decoder import Decoder
 from alga.network.tokens import PAD_ID, START, STOP
-from alga.runs import Weights
+from alga.runs import Run, Weights
 from alga.solve.solver import Solver
 from alga.training.trainer import Training
 from tests.conftest import tiny
@@ -31,6 +31,21 @@ def test_training_ends_with_a_certificate_and_a_complete_run(tmp_path: Path, cur
     assert calculator.certified
     assert calculator.solve("1011").answer == "1"
     assert calculator.certify().certified
+
+
+def test_recipe_that_asks_for_a_proof_ends_with_it_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = trained(None)
+    training = trained(tmp_path / "proven", strength="proven")
+    assert training.certificate is not None
+    assert (training.certificate.strength, training.step) == ("proven", checked.step)
+    assert Solver.load(tmp_path / "proven").run.certificate == training.certificate
+    monkeypatch.setattr(Run, "proven", lambda self: self)  # nothing can be proven
+    unproven = trained(tmp_path / "unproven", strength="proven", steps=checked.step + 20)
+    assert unproven.step == checked.step + 20
+    assert unproven.certificate is not None  # out of steps: saved as far as it came
+    assert (unproven.certificate.strength, unproven.reached_aim) == ("checked", False)
 
 
 def test_trained_network_keeps_its_certificate_when_saved(tmp_path: Path) -> None:
