@@ -84,5 +84,4 @@ def _ladder() -> dict[str, tuple[Recipe, int]]:
         "width 3, tied, on `addition`": (replace(three, learning_rate=5e-2, final_rate=5e-4), 10),
         "width 2, tied, 5 hidden units": (replace(least, hidden=5), 10),
         "width 2, tied, 3 hidden units": (least, 30),
-        "width 2, digits on a parabola, 1 hidden unit": (recipes.smallest_26(), 10),
     }
