@@ -65,7 +65,7 @@ def smallest_26() -> Recipe:
     """26 trained numbers: a crowd of random starts, the best of which evolve; docs/decisions.md tells of the search."""
     return dataclasses.replace(
         smallest(), name="smallest-26", batch_size=128, learning_rate=5e-2, warmup_steps=200, decay_steps=7_800,
-        final_rate=1e-3, steps=87_000, check_every=500, patience=0, margin=0.8, strength="proven", hidden=1, crowd=288,
+        final_rate=1e-3, steps=92_000, check_every=500, patience=0, margin=0.9, strength="proven", hidden=1, crowd=288,
         start_steps=8_000, evolved=8, turn=1_500, first_spread=2e-3,
         options={
             **smallest().options, "positions": "..011234", "parabola": 10, "silent": "12", "alike": "0 13",

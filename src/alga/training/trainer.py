@@ -202,8 +202,10 @@ class Training:
         return least is not None and least >= self.recipe.margin - MARGIN_NOISE and self._is_strong(self.certificate)
 
     def _is_strong(self, certificate: Certificate | None) -> bool:
-        """Whether a certificate has the strength that the recipe asks for."""
-        return certificate is not None and (certificate.bounded or self.recipe.strength == "checked")
+        """Whether a certificate has the strength that the recipe asks for; a proof must leave the margin too."""
+        if self.recipe.strength == "checked" or certificate is None:
+            return certificate is not None
+        return certificate.proof is not None and certificate.proof.covers(certificate.dtype, self.recipe.margin)
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()

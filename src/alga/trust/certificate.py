@@ -70,9 +70,10 @@ class Proof:
     bounds: tuple[Bound, ...]
     outside: Outside | None = None  # of a network that reads whole texts
 
-    def covers(self, arithmetic: str) -> bool:
-        """Return whether every prompt is proven right in a number format."""
-        return any(bound.proven for bound in self.bounds if bound.arithmetic == arithmetic)
+    def covers(self, arithmetic: str, margin: float = 0.0) -> bool:
+        """Return whether every prompt is proven right in a number format, with at least this margin."""
+        found = [bound.margin for bound in self.bounds if bound.arithmetic == arithmetic and bound.proven]
+        return any(least is not None and least >= margin for least in found)
 
     @property
     def arithmetics(self) -> str:

@@ -136,10 +136,14 @@ class ExactValues:
         return self._plus(f"{i}.y", x, self._keep(f"{i}.gelu", gelu, positions), f"{i}.back", positions)
 
     def _finish(self, x: Rows, positions: int, terms: int) -> None:
-        """Evaluate the logits, and bound what float64 loses in products of any of these vectors and matrices."""
-        self.logits = self._linear("logits", self._normed("final_norm", x, positions), "head", positions)
+        """Evaluate the logits, and bound what float64 loses in products of any of these vectors and matrices.
+
+        Logits enter no product, only differences.
+        """
         most = max(float(np.abs(a).max()) for a in self.kept.values()) * math.sqrt(terms)
+        self.logits = self._linear("logits", self._normed("final_norm", x, positions), "head", positions)
         self.tiny = (1e-15 * terms * (1 + most) + self.radius) * (1 + self.network.size) ** 2
+        self.tiny += 1e-15 * float(np.abs(self.kept["logits"]).max())
         if not self.tiny < 1e-3:
             raise AlgaError(f"{BITS} bits are too few for numbers as large as this network's")
 
