@@ -254,7 +254,8 @@ def test_every_shipped_network_is_certified_and_solves_small_problems(name: str)
     assert calculator.certified
     assert certificate is not None
     assert certificate.least_margin is not None
-    assert certificate.least_margin >= {"smallest": 2, "smallest-whole": 0.8}.get(name, 5)  # small ones state their own
+    stated = {"smallest": 2, "smallest-26": 0.9, "smallest-whole": 0.8}  # small ones state their own
+    assert certificate.least_margin >= stated.get(name, 5)
     assert certificate.prompts == len(calculator.trained.domain)
     rng = Random(0)
     for engine in ["table", "sequential"] if calculator.own_engine == "sequential" else [calculator.own_engine]:

@@ -20,6 +20,7 @@ from alga.trust.verify.balls import Array, Ids
 from alga.trust.verify.error_bounds import EXP_BY_GAP, SLACK, ErrorBounds
 
 MOST_LAYERS: Final = 2  # each layer more multiplies the vectors
+FAR: Final = 800.0  # exp(-FAR), even if it errs by half, is below the least number of every format
 LOST: Final = 1e-11  # of the sizes of factors, per product of matrices of at most some thousand rows
 
 
@@ -219,7 +220,8 @@ class GradientBounds(ErrorBounds):
         units = 8 * (L + 1) + 1.01 * (2 * L + 8)
         wrong = self.unit * (EXP_BY_GAP * gap + 2 * changes.max(axis=-1, keepdims=True) + units)
         wrong = wrong + (grown * wrong).sum(axis=-1, keepdims=True)
-        wrong = np.where(wrong < 0.01, 1.03 * wrong, np.inf)
+        # So far below the largest, a weight and its error are less than the least numbers that are added to each.
+        wrong = np.where((gap > FAR) & (wrong < 0.5), 0, np.where(wrong < 0.01, 1.03 * wrong, np.inf))
         sizes = self._up(np.abs(v) + v_off)
         mixed = (weights @ v_own + (grown * wrong + 16 * self.least) @ sizes + (weights * changes) @ v_off) * SLACK
 
