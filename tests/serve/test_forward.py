@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 EVERY_PROMPT = 5_000  # of domains up to this size; of larger ones, every tenth
 TOLERANCE = 1e-4  # of the largest number of an activation: torch's float32 itself errs by some 1e-5 of it
+ROUNDED = {"smallest-26": 0.02}  # its logits are some 1e5, of which torch's float32 keeps 1e-7; the page has float64
 ANSWERS = """async ([name, prompts]) => {
   const network = new Forward(await live.network(name));
   return prompts.map((prompt) => { const { text, margin } = network.answer(prompt); return [text, margin]; });
@@ -41,7 +42,8 @@ def test_answers_are_those_of_torch(page: Page, address: str) -> None:
         steps = solver.step_decoder.by_torch(prompts)
         assert [text for text, _ in found] == [step.text for step in steps], name
         margins = np.array([step.margin for step in steps])
-        assert np.abs(np.array([margin for _, margin in found]) - margins).max() < TOLERANCE * margins.max(), name
+        apart = np.abs(np.array([margin for _, margin in found]) - margins).max()
+        assert apart < TOLERANCE * margins.max() + ROUNDED.get(name, 0.0), name
         checked[name] = len(prompts)
     assert len(checked) == len(runs.shipped()) - 4  # those that read whole texts
     assert (checked["addition"], checked["smallest"], checked["parity"]) == (2300, 2100, 6)
