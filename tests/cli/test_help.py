@@ -8,7 +8,8 @@ import pytest
 import typer.main
 
 from alga.cli import options
-from alga.cli.app import RenamedVerb, Verb, VerbGroup, app
+from alga.cli.app import app
+from alga.cli.verbs import RenamedVerb, Verb, VerbGroup
 from alga.solve.engines.names import ENGINES
 from tests.conftest import Alga
 

@@ -41,6 +41,7 @@ def test_recipe_that_asks_for_a_proof_ends_with_it_and_not_before(
     assert training.certificate is not None
     assert (training.certificate.strength, training.step) == ("proven", checked.step)
     assert Solver.load(tmp_path / "proven").run.certificate == training.certificate
+    assert (training.certificate.has("proven", 1.0), training.certificate.has("proven", 99.0)) == (True, False)
     monkeypatch.setattr(Run, "proven", lambda self: self)  # nothing can be proven
     unproven = trained(tmp_path / "unproven", strength="proven", steps=checked.step + 20)
     assert unproven.step == checked.step + 20

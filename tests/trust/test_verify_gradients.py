@@ -25,6 +25,7 @@ FLOOR = 1 / 12  # of the bound, that the adversary takes at least
 @pytest.mark.parametrize(
     "name",
     [
+        "smallest-26",
         "smallest",
         "comparison",
         "parity",

@@ -38,8 +38,7 @@ DEVICES: Final = ("cpu", "cuda", "mps")
 FROM_TASK: Final = ("vocabulary", "input_length", "output_length")  # settings of a network that the task determines
 FOR_TEXTS: Final = ("digits", "price", "distance_rate")  # settings that only networks that read texts have
 CROWD: Final = ("crowd", "start_steps", "evolved", "turn", "first_spread")  # settings of many networks at once
-# Settings that earlier recipes do not have.
-LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", "strength", *CROWD)
+LATER: Final = ("matrix_rate", "averaging", "check_below", "value_rate", "strength", *CROWD)  # not in early recipes
 
 # Ranges of settings, whole numbers or not; ModelConfig checks the network's shape.
 _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
@@ -49,8 +48,8 @@ _RANGES: dict[tuple[str, ...], tuple[float, float]] = {
     ("learning_rate", "final_rate", "weight_decay"): (0.0, 10.0),
     ("beta1", "beta2", "averaging"): (0.0, 0.9999999),
     ("second_type_share", "shown"): (0.0, 1.0),
-    ("embedding_scale", "clip", "margin", "price", "distance_rate", "matrix_rate", "check_below"): (0.0, 1000.0),
-    ("value_rate",): (0.0, 1000.0),
+    ("embedding_scale", "clip", "margin", "price", "check_below"): (0.0, 1000.0),
+    ("distance_rate", "matrix_rate", "value_rate"): (0.0, 1000.0),
     ("digits",): (0, 10_000),
     ("crowd",): (0, 4096),
     ("start_steps", "turn"): (1, MOST_STEPS),

@@ -198,14 +198,9 @@ class Training:
     @property
     def reached_aim(self) -> bool:
         """Whether the network is certified with the recipe's margin and strength."""
-        least = self.certificate.least_margin if self.certificate else None
-        return least is not None and least >= self.recipe.margin - MARGIN_NOISE and self._is_strong(self.certificate)
-
-    def _is_strong(self, certificate: Certificate | None) -> bool:
-        """Whether a certificate has the strength that the recipe asks for; a proof must leave the margin too."""
-        if self.recipe.strength == "checked" or certificate is None:
-            return certificate is not None
-        return certificate.proof is not None and certificate.proof.covers(certificate.dtype, self.recipe.margin)
+        found, recipe = self.certificate, self.recipe
+        least = found.least_margin if found is not None and found.has(recipe.strength, recipe.margin) else None
+        return least is not None and least >= recipe.margin - MARGIN_NOISE
 
     def _until_next_check(self, should_stop: Callable[[], bool]) -> Progress | None:
         began = time.monotonic()
@@ -253,9 +248,10 @@ class Training:
 
     def _finish_if_certified(self, ended: str) -> None:
         run = self.as_run().judged()
-        if run.certified and not self._is_strong(run.certificate):
+        if run.certified and self.recipe.strength == "proven":
             run = run.proven()
-        enough = run.certified and (ended == "steps" or self._is_strong(run.certificate))
+        assert run.certificate is not None
+        enough = run.certificate.has("checked" if ended == "steps" else self.recipe.strength, self.recipe.margin)
         self._end_reason = ended if enough or ended == "steps" else ""
         if enough:
             self._writer.save_checkpoint(self._checkpoint())  # a kill while saving must not lose the run

@@ -154,6 +154,11 @@ class Certificate:
         """Whether all rounding is bounded, so that it holds for other machines too."""
         return self.strength in BOUNDED
 
+    def has(self, strength: str, margin: float) -> bool:
+        """Return whether it is at least *checked* or *proven*; a proof must leave this margin."""
+        proven = self.proof is not None and self.proof.covers(self.dtype, margin)
+        return self.certified and (strength == "checked" or proven)
+
     @property
     def statement(self) -> str:
         """The certificate in one sentence."""

@@ -140,8 +140,9 @@ class ExactValues:
 
         Logits enter no product, only differences.
         """
+        normed = self._normed("final_norm", x, positions)
         most = max(float(np.abs(a).max()) for a in self.kept.values()) * math.sqrt(terms)
-        self.logits = self._linear("logits", self._normed("final_norm", x, positions), "head", positions)
+        self.logits = self._linear("logits", normed, "head", positions)
         self.tiny = (1e-15 * terms * (1 + most) + self.radius) * (1 + self.network.size) ** 2
         self.tiny += 1e-15 * float(np.abs(self.kept["logits"]).max())
         if not self.tiny < 1e-3:
