@@ -1,7 +1,7 @@
 """When training ends: all validation sums right at three checks in a row, or the most tokens reached.
 
-A method that extrapolates trains on after it has passed, as its authors do, to `on_tokens`; the weights at the point
-where it passed are kept too.
+A method that extrapolates trains on after it has passed, as its authors do, to `on_tokens` or until its rate has
+fallen to zero, whichever takes longer; the weights at the point where it passed are kept too.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Checks:
     ...     _ = checks.add(tokens, right, 5)
     >>> checks.passed, checks.ended(500), checks.due(550), checks.due(600)
     (500, True, False, True)
-    >>> on = Checks(Scale(check_tokens=100, tokens=1000, on_tokens=800), ends=False, passed=500)
-    >>> on.ended(799), on.ended(800)
-    (False, True)
+    >>> scale = Scale(check_tokens=100, tokens=4000, settle_tokens=1000, on_tokens=800)
+    >>> [Checks(scale, ends=False, passed=passed).settling for passed in (None, 500, 900)]
+    [(3000, 4000), (600, 800), (900, 1100)]
     """
 
     scale: Scale
@@ -46,7 +46,16 @@ class Checks:
             self.passed = tokens
         return now
 
+    @property
+    def settling(self) -> tuple[int, int]:
+        """The tokens between which the learning rate falls to zero, as far as is known; training ends there."""
+        most, share = self.scale.tokens, self.scale.settle_tokens / self.scale.tokens
+        if self.passed is None:
+            return most - self.scale.settle_tokens, most
+        length = round(share * self.scale.on_tokens)
+        end = min(most, max(self.scale.on_tokens, self.passed + length))
+        return end - length, end
+
     def ended(self, tokens: int) -> bool:
         """Whether training ends after so many tokens."""
-        enough = 0 if self.ends else self.scale.on_tokens
-        return tokens >= self.scale.tokens or (self.passed is not None and tokens >= enough)
+        return tokens >= self.settling[1] or (self.ends and self.passed is not None)

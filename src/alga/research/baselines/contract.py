@@ -44,8 +44,8 @@ class Scale:
     layers: int = 2
     hidden: int = 256
     tokens: int = 40_000_000  # at most
-    settle_tokens: int = 0  # before the most tokens, over which the learning rate falls to zero
-    on_tokens: int = 20_000_000  # to which a method that extrapolates trains on after it has passed
+    settle_tokens: int = 0  # of these, the last ones, over which the learning rate falls to zero
+    on_tokens: int = 8_000_000  # to which a method that extrapolates trains on; its rate falls over the same share
     batch_tokens: int = 2048
     check_tokens: int = 250_000  # between two checks of the validation sums
     device: str = "cpu"

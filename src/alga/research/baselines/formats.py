@@ -190,7 +190,7 @@ class Abacus(Language):
     offsets = 2.0  # published: up to the longest sum to be tested, 100 for 20 digits; here 30 digits
     gated = both_norms = True  # plain networks find no end of longer sums (docs/rivals.md)
     spread = 1.0
-    shape: ClassVar[Mapping[str, int]] = {"width": 128, "hidden": 512}
+    shape: ClassVar[Mapping[str, int]] = {"width": 256, "hidden": 512}
 
     @property
     def longest(self) -> float:
@@ -244,7 +244,7 @@ class Coupling(Language):
     reaches = 3.4  # as in the repository: 17 places for 5 digits
     gated = both_norms = True  # its network too
     spread = 1.0
-    shape: ClassVar[Mapping[str, int]] = {"layers": 1, "width": 128, "hidden": 512}
+    shape: ClassVar[Mapping[str, int]] = {"layers": 1, "width": 256, "hidden": 512}
 
     @property
     def longest(self) -> float:

@@ -1,7 +1,7 @@
 """The causal language model behind most baselines, which differ mainly in their text format.
 
 A method may change question and reply (the plain sum by default), how the reply is parsed, the position of each token,
-and the variant of the network. The rest is shared: AdamW, a learning rate that does not know when training passes,
+and the variant of the network. The rest is shared: AdamW, a learning rate that falls to zero only at the end of training,
 cross-entropy on the reply, and the end of training (checks.py).
 
 Shapes: B batch, L positions, V vocabulary.
@@ -130,7 +130,7 @@ class Language(Baseline):
         while not checks.ended(tokens):
             batch = self._batch()
             for group in optimizer.param_groups:
-                group["lr"] = self.rate * schedule(tokens, scale)
+                group["lr"] = self.rate * schedule(tokens, checks.settling)
             loss = F.cross_entropy(self._logits(batch), batch.targets_N)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -221,15 +221,13 @@ class Language(Baseline):
             places_BL = self._tensor([[self.places([*questions[row], *replies[row]])[-1]] for row in rows])
 
 
-def schedule(tokens: int, scale: Scale) -> float:
-    """Return the learning rate as a fraction of its maximum after so many tokens.
+def schedule(tokens: int, settling: tuple[int, int]) -> float:
+    """Return the learning rate as a fraction of its maximum after so many tokens; it falls to zero while settling.
 
-    It does not know when training passes; before the most tokens it falls to zero, for those that have not passed.
-
-    >>> scale = Scale(tokens=40_000_000, settle_tokens=10_000_000)
-    >>> [round(schedule(millions * 1_000_000, scale), 3) for millions in (0, 1, 8, 30, 35, 40)]
+    >>> settling = 30_000_000, 40_000_000
+    >>> [round(schedule(millions * 1_000_000, settling), 3) for millions in (0, 1, 8, 30, 35, 40)]
     [0.01, 1.0, 0.5, 0.258, 0.12, 0.0]
     """
     fraction = min(max(tokens / WARMUP, 0.01), 1.0, math.sqrt(FULL_RATE / max(tokens, 1)))
-    left = max(0, scale.tokens - tokens)
-    return fraction * min(1.0, left / scale.settle_tokens) if scale.settle_tokens else fraction
+    start, end = settling
+    return fraction if tokens <= start else fraction * max(0, end - tokens) / (end - start)

@@ -71,7 +71,7 @@ class WholeReader(Baseline):
             loss = self._sampler.loss(model, self._sampler.encoded(texts))
             for stepper in steppers:
                 for group in stepper.param_groups:
-                    group["lr"] = self.rate * schedule(tokens, scale) * group["times"]
+                    group["lr"] = self.rate * schedule(tokens, checks.settling) * group["times"]
                 stepper.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip)
