@@ -1,8 +1,8 @@
 """The causal language model behind most baselines, which differ mainly in their text format.
 
 A method may change question and reply (the plain sum by default), how the reply is parsed, the position of each token,
-and the variant of the network. The rest is shared: AdamW, a learning rate that falls to zero only at the end of training,
-cross-entropy on the reply, and the end of training (checks.py).
+and the variant of the network. The rest is shared: AdamW, the learning rate's schedule, cross-entropy on the reply, and
+the end of training (checks.py).
 
 Shapes: B batch, L positions, V vocabulary.
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from alga.research import markdown, trials
+from alga.research import markdown, statistics, trials
 from alga.research.figures import Panel, Series
 from alga.research.statistics import share
 from alga.research.studies.study import Record, Settings, Study, certified, gathered, of, over, picked
@@ -14,6 +14,9 @@ from alga.runs.config import Recipe
 from alga.training import recipes
 
 SIZE_TASK: Final = "addition-padded"
+WHOLE: Final = recipes.whole().task
+READS: Final = {"columns": False, "whole sums": True}  # what networks read, and whether their task is WHOLE
+READERS: Final = (24, 16, 12, 10)  # hidden units
 
 
 class Size(Study):
@@ -31,40 +34,58 @@ class Size(Study):
         return [trials.settings(recipe, seed, shape=shape) for shape, recipe, seed in runs]
 
     def record(self, settings: Settings, result: Record) -> Record:
-        kept = picked(result, "parameters", "certified_at", "seconds", "wrong", "least_margin", "steps")
+        kept = picked(result, "parameters", "prompts", "certified_at", "seconds", "wrong", "least_margin", "steps")
         fewest = min(point[1] for point in result["curve"])
-        return {**picked(settings, "shape", "seed"), **kept, "fewest_wrong": fewest}
+        task = Recipe(**settings["recipe"]).task
+        return {**picked(settings, "shape", "seed"), "task": task, **kept, "fewest_wrong": fewest}
 
     def findings(self, records: Sequence[Record]) -> Record:
-        groups = gathered(records, "shape")
-        table = [["network", "parameters", "certified", "iterations", "fewest wrong", "best margin there"]]
-        for name, members in groups.items():
-            right = certified(members)
-            row = [name, f"{members[0]['parameters']:,}", of(right, members)]
-            row += [f"{over(members, key):,.0f}" for key in ("certified_at", "fewest_wrong")]
+        table = [["network", "task", "parameters", "certified", "iterations", "fewest wrong", "best margin there"]]
+        for name, members in gathered(records, "shape").items():
+            right, first = certified(members), members[0]
+            row = [name, f"`{first['task']}`", f"{first['parameters']:,}", of(right, members)]
+            row += [f"{over(members, 'certified_at'):,.0f}"]
+            row += [f"{over(members, 'fewest_wrong'):,.0f} of {first['prompts']:,}"]
             table.append([*row, f"{max(record['least_margin'] for record in right):.2f}" if right else "-"])
-        hopeless = [name for name, members in groups.items() if not certified(members)]
-        answer = _smallest(groups, certified(records)) if certified(records) else "No network was certified."
-        return {"answer": answer, "hopeless": ", ".join(hopeless) or "none", "table": markdown.table(*table)}
+        hopeless = [name for name, members in gathered(records, "shape").items() if not certified(members)]
+        answers = [_smallest(words, members) for words, members in _kinds(records).items()]
+        return {"answer": " ".join(answers), "hopeless": ", ".join(hopeless) or "none", "table": markdown.table(*table)}
 
     def panels(self, records: Sequence[Record]) -> list[Panel]:
-        sizes = [(members[0]["parameters"], members) for members in gathered(records, "shape").values()]
-        shares = Series("", [(size, share(len(certified(each)), len(each))) for size, each in sizes], joined=False)
-        wrong = Series("", [(size, over(each, "fewest_wrong")) for size, each in sizes], joined=False)
+        shares, wrong = [], []
+        for words, members in _kinds(records).items():
+            sizes = [(shape[0]["parameters"], shape) for shape in gathered(members, "shape").values()]
+            points = [(size, share(len(certified(each)), len(each))) for size, each in sizes]
+            shares.append(Series(words, points, joined=False))
+            fewest = [
+                (size, statistics.median([r["fewest_wrong"] / r["prompts"] for r in each])) for size, each in sizes
+            ]
+            wrong.append(Series(words, fewest, joined=False))
         return [
-            Panel("parameters", "share of seeds certified", [shares], xscale="log"),
-            Panel("parameters", "fewest prompts wrong (of 2,100)", [wrong], xscale="log", yscale="symlog"),
+            Panel("parameters", "share of seeds certified", shares, xscale="log", legend=True),
+            Panel("parameters", "share of prompts wrong, at the fewest", wrong, xscale="log"),
         ]
 
 
-def _smallest(groups: dict[str, list[Record]], right: Sequence[Record]) -> str:
+def _kinds(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Group records by what a network reads, in order."""
+    kinds = {words: [r for r in records if (r["task"] == WHOLE) is whole] for words, whole in READS.items()}
+    return {words: members for words, members in kinds.items() if members}
+
+
+def _smallest(words: str, records: Sequence[Record]) -> str:
+    """Return in a sentence or two which network is the smallest that was certified."""
+    groups, right = gathered(records, "shape"), certified(records)
+    if not right:
+        return f"Of networks that read {words} none was certified."
     smallest = min(right, key=lambda record: (record["parameters"], record["certified_at"]))
     same = groups[smallest["shape"]]
     unsure = [members[0]["parameters"] for members in groups.values() if len(certified(members)) < len(members)]
+    from_here = f"With more than {max(unsure):,} parameters every" if unsure else "Every"
     return (
-        f"{smallest['parameters']} parameters are enough ({smallest['shape']}): {of(certified(same), same)} seeds are "
-        f"certified, the first after {smallest['certified_at']:,} iterations (seed {smallest['seed']}). With more than "
-        f"{max(unsure, default=0):,} parameters every seed is certified; from there down it depends on the seed."
+        f"A network that reads {words} needs no more than {smallest['parameters']} parameters ({smallest['shape']}): "
+        f"{of(certified(same), same)} seeds are certified, the first after {smallest['certified_at']:,} iterations "
+        f"(seed {smallest['seed']}). {from_here} seed is certified."
     )
 
 
@@ -75,6 +96,7 @@ def _ladder() -> dict[str, tuple[Recipe, int]]:
     least = replace(recipes.smallest(), margin=0.0)
     one_norm = {**least.options, "norms": "feed-forward", "shared_keys": True, "positions": ".0122234"}
     three = replace(least, task="addition", second_type_share=0.6, width=3, hidden=4, options=one_norm)
+    reader = replace(recipes.smallest_whole(), margin=0.0)
     return {
         "the paper's": (fast, 10),
         "half the width": (replace(fast, width=32, hidden=128), 10),
@@ -84,4 +106,6 @@ def _ladder() -> dict[str, tuple[Recipe, int]]:
         "width 3, tied, on `addition`": (replace(three, learning_rate=5e-2, final_rate=5e-4), 10),
         "width 2, tied, 5 hidden units": (replace(least, hidden=5), 10),
         "width 2, tied, 3 hidden units": (least, 30),
+        "width 2, digits on a parabola, 1 hidden unit": (recipes.smallest_26(), 10),
+        **{f"reader of width 2, {n} hidden units": (replace(reader, hidden=n), 10) for n in READERS},
     }
