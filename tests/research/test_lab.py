@@ -15,7 +15,9 @@ from alga import tasks
 from alga.base.errors import AlgaError
 from alga.research.studies import lab
 from alga.research.studies.information import conflicts
+from alga.research.studies.size import Size
 from alga.tasks import validation
+from alga.training import recipes
 from tests.conftest import ROOT
 
 RESULTS, PAGE = ROOT / "results" / "lab", ROOT / "docs" / "lab.md"
@@ -51,6 +53,18 @@ def test_changed_record_changes_the_page(tmp_path: Path) -> None:
     assert section.startswith("How small")
     assert "9 of 10" in section
     assert section not in PAGE.read_text()
+
+
+def test_size_study_answers_for_columns_and_for_whole_sums() -> None:
+    records = json.loads((RESULTS / "size.json").read_text())["records"]
+    readers = [record for record in records if record["task"] == recipes.whole().task]
+    columns = [record for record in records if record not in readers]
+    answer = Size().findings(records)["answer"]
+    assert "reads columns needs no more than 26 parameters" in answer
+    assert "reads whole sums needs no more than 79 parameters" in answer
+    assert "whole sums" not in Size().findings(columns)["answer"]
+    uncertified = [{**record, "certified_at": None} for record in readers]
+    assert Size().findings([*columns, *uncertified])["answer"].endswith("that read whole sums none was certified.")
 
 
 @pytest.mark.slow
