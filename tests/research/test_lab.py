@@ -61,7 +61,7 @@ def test_size_study_answers_for_columns_and_for_whole_sums() -> None:
     columns = [record for record in records if record not in readers]
     answer = Size().findings(records)["answer"]
     assert "reads columns needs no more than 26 parameters" in answer
-    assert "reads whole sums needs no more than 79 parameters" in answer
+    assert "reads whole sums needs no more than 69 parameters" in answer
     assert "whole sums" not in Size().findings(columns)["answer"]
     uncertified = [{**record, "certified_at": None} for record in readers]
     assert Size().findings([*columns, *uncertified])["answer"].endswith("that read whole sums none was certified.")
