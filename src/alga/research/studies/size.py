@@ -81,11 +81,14 @@ def _smallest(words: str, records: Sequence[Record]) -> str:
     smallest = min(right, key=lambda record: (record["parameters"], record["certified_at"]))
     same = groups[smallest["shape"]]
     unsure = [members[0]["parameters"] for members in groups.values() if len(certified(members)) < len(members)]
-    from_here = f"With more than {max(unsure):,} parameters every" if unsure else "Every"
+    largest, limit = max(record["parameters"] for record in records), max(unsure, default=0)
+    surely = f"With more than {limit:,} parameters every seed is certified."
+    if limit == largest:
+        surely = "Not every seed of the largest one here is certified."
     return (
         f"A network that reads {words} needs no more than {smallest['parameters']} parameters ({smallest['shape']}): "
         f"{of(certified(same), same)} seeds are certified, the first after {smallest['certified_at']:,} iterations "
-        f"(seed {smallest['seed']}). {from_here} seed is certified."
+        f"(seed {smallest['seed']}). {surely}"
     )
 
 
